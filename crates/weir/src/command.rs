@@ -52,7 +52,7 @@ pub(crate) async fn run_command(
     environment: ProcessEnvironment,
 ) -> anyhow::Result<ExitCode> {
     // Made only by the commands that need it: the others work wherever they are called.
-    let cx = || options.global.open_cx(environment);
+    let cx = || options.global.open_context(environment);
     let Some(command) = options.command else {
         return tui::run_terminal_interface(cx()?, options.tui).await;
     };

@@ -18,7 +18,6 @@ mod log;
 mod options;
 mod supervised;
 mod terminal;
-mod tui;
 
 /// Threads for work that blocks (files, git). Few: each costs memory, and they wait for one disk.
 const BLOCKING_THREADS_MAX: usize = 8;

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use weir_install::cx::{Cx, NamedFolders};
+use weir_install::context::{InstallationContext, NamedFolders};
 pub(crate) use weir_install::duration::{TimeSpan, parse_time_span};
 use weir_install::environment::ProcessEnvironment;
 
@@ -140,10 +140,13 @@ impl GlobalOptions {
     ///
     /// # Errors
     /// The workspace does not exist, or no home folder is known.
-    pub(crate) fn open_cx(&self, environment: ProcessEnvironment) -> anyhow::Result<Cx> {
+    pub(crate) fn open_context(
+        &self,
+        environment: ProcessEnvironment,
+    ) -> anyhow::Result<InstallationContext> {
         let named =
             NamedFolders { workspace: self.workspace.clone(), state_dir: self.state_dir.clone() };
-        Cx::new(&named, environment, terminal::NOTIFIER)
+        InstallationContext::new(&named, environment, terminal::NOTIFIER)
     }
 }
 

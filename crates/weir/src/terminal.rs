@@ -16,6 +16,8 @@ use tokio::sync::mpsc;
 use weir_install::notifier::Notifier;
 use weir_tui::text::clean::clean_print;
 
+use weir_terminal::remote::SignInPrompts;
+
 #[cfg(test)]
 pub(crate) mod paper;
 
@@ -24,6 +26,15 @@ const LINE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Tells the person on standard error what the installation has to say.
 pub(crate) const NOTIFIER: Notifier = Notifier { notify: err_message, is_attended };
+
+/// Asks a person who they are at a server.
+pub(crate) const SIGN_IN_PROMPTS: SignInPrompts = SignInPrompts {
+    is_attended,
+    show_line: err_line,
+    show_failure: err_message,
+    ask_line: ask_visible_line,
+    ask_hidden: read_hidden,
+};
 
 /// Prints `text` and a line break on standard output.
 pub(crate) fn out_line(text: &str) -> anyhow::Result<()> {
@@ -117,9 +128,9 @@ pub(crate) fn gather_remarks() -> RemarkReceiver {
 }
 
 impl RemarkReceiver {
-    /// The next one.
-    pub(crate) async fn next(&mut self) -> Option<String> {
-        self.0.recv().await
+    /// Where they come.
+    pub(crate) fn remark_channel(&mut self) -> &mut mpsc::Receiver<String> {
+        &mut self.0
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use weir_core::ids::Timestamp;
 use weir_core::schedule::ScheduledAgent;
 use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Store, StoredItem};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use crate::failure::usage;
 use crate::options::AgentsCommand;
@@ -25,7 +25,7 @@ const PAUSED: &str = "paused";
 
 /// Does what was asked.
 pub(crate) async fn run_agents_command(
-    cx: &Cx,
+    cx: &InstallationContext,
     command: AgentsCommand,
 ) -> anyhow::Result<ExitCode> {
     match command {

@@ -20,16 +20,15 @@ mod show;
 mod tell;
 
 use fold::FoldedSession;
-pub(crate) use tell::remember_allowed_rules;
 pub(super) use tell::{
     DIFF_LINES_MAX, describe_approval_request, describe_decision, join_rules, resolve_typed_choice,
 };
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 
 /// Does what was asked.
 pub(crate) async fn run_approvals_command(
-    cx: &Cx,
+    cx: &InstallationContext,
     command: ApprovalsCommand,
 ) -> anyhow::Result<ExitCode> {
     match command {

@@ -9,7 +9,7 @@ use weir_core::ids::SessionId;
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::{AuditLine, SessionFilter, Store};
 use weir_install::audit::verify_journal_chain;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 use weir_store::verify_audit;
 
@@ -24,7 +24,10 @@ const PAGE: usize = 500;
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
 
 /// Does what was asked.
-pub(crate) async fn run_audit_command(cx: &Cx, command: AuditCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_audit_command(
+    cx: &InstallationContext,
+    command: AuditCommand,
+) -> anyhow::Result<ExitCode> {
     match command {
         AuditCommand::Tail(args) => show_audit_tail(cx, &args).await?,
         AuditCommand::Verify(flag) => return verify_audit_command(cx, flag.json).await,
@@ -88,7 +91,7 @@ async fn find_last_line_number(store: &dyn Store) -> anyhow::Result<u64> {
     Ok(there)
 }
 
-async fn show_audit_tail(cx: &Cx, args: &AuditTailArgs) -> anyhow::Result<()> {
+async fn show_audit_tail(cx: &InstallationContext, args: &AuditTailArgs) -> anyhow::Result<()> {
     let store = cx.local_store()?;
     let store: &dyn Store = store.as_ref();
     let session = session_of_flag(store, args.session.as_deref()).await?;
@@ -172,7 +175,7 @@ fn json_value_text(value: &Value) -> String {
 /// What is wrong, in words for people.
 type FaultText = Option<String>;
 
-async fn verify_audit_command(cx: &Cx, as_json: bool) -> anyhow::Result<ExitCode> {
+async fn verify_audit_command(cx: &InstallationContext, as_json: bool) -> anyhow::Result<ExitCode> {
     let store = cx.local_store()?;
     let state = cx.dirs.state.clone();
     let audit = tokio::task::spawn_blocking(move || verify_audit(&state)).await??;
@@ -216,7 +219,10 @@ async fn verify_audit_command(cx: &Cx, as_json: bool) -> anyhow::Result<ExitCode
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILED) })
 }
 
-async fn export_audit_lines(cx: &Cx, args: &AuditExportArgs) -> anyhow::Result<()> {
+async fn export_audit_lines(
+    cx: &InstallationContext,
+    args: &AuditExportArgs,
+) -> anyhow::Result<()> {
     let store = cx.local_store()?;
     let store: &dyn Store = store.as_ref();
     let session = session_of_flag(store, args.session.as_deref()).await?;

@@ -5,17 +5,21 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use weir_core::secret::Secret;
-use weir_install::cx::Cx;
+use weir_engine::ports::SearchEngineKind;
+use weir_install::context::InstallationContext;
 use weir_install::models;
 use weir_install::secrets::{self, DeclaredSecret};
 
 use crate::failure::usage;
 use crate::options::AuthCommand;
 use crate::terminal::{format_table, out_json, out_line, read_hidden};
-use crate::tui::remote::{SERVER, ServerAddress, kept_as};
+use weir_terminal::remote::{SERVER_KEY_PREFIX, ServerAddress, server_key_name};
 
 /// Sets, lists, removes.
-pub(crate) fn run_auth_command(cx: &Cx, command: AuthCommand) -> anyhow::Result<ExitCode> {
+pub(crate) fn run_auth_command(
+    cx: &InstallationContext,
+    command: AuthCommand,
+) -> anyhow::Result<ExitCode> {
     match command {
         AuthCommand::Set { provider } => save_provider_key(cx, &provider)?,
         AuthCommand::List(flag) => list_provider_keys(cx, flag.json)?,
@@ -24,10 +28,14 @@ pub(crate) fn run_auth_command(cx: &Cx, command: AuthCommand) -> anyhow::Result<
     Ok(ExitCode::SUCCESS)
 }
 
-fn save_provider_key(cx: &Cx, provider: &str) -> anyhow::Result<()> {
+fn save_provider_key(cx: &InstallationContext, provider: &str) -> anyhow::Result<()> {
     let catalogue = models::load_catalogue(cx)?;
-    if provider == secrets::OBSIDIAN {
-        let key = Secret::new(read_hidden("Key of Obsidian's Local REST API")?);
+    let search = SearchEngineKind::from_word(provider).filter(|kind| kind.key_variable().is_some());
+    if provider == secrets::OBSIDIAN || search.is_some() {
+        let what = search.map_or("Obsidian's Local REST API".to_owned(), |kind| {
+            format!("the search engine {}", kind.as_str())
+        });
+        let key = Secret::new(read_hidden(&format!("Key of {what}"))?);
         let mut keys = cx.provider_keys()?.clone();
         keys.save_key(provider, key)?;
         let place = keys.path().display().to_string();
@@ -37,7 +45,7 @@ fn save_provider_key(cx: &Cx, provider: &str) -> anyhow::Result<()> {
         let place = ServerAddress::parse_address(provider).map_err(usage)?;
         let token = Secret::new(read_hidden(&format!("Token for {place}"))?);
         let mut keys = cx.provider_keys()?.clone();
-        keys.save_key(&kept_as(&place), token)?;
+        keys.save_key(&server_key_name(&place), token)?;
         let file = keys.path().display().to_string();
         return out_line(&format!(
             "The token for {place} is saved in {file}, which only you can read."
@@ -73,7 +81,7 @@ fn save_provider_key(cx: &Cx, provider: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn list_provider_keys(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+fn list_provider_keys(cx: &InstallationContext, as_json: bool) -> anyhow::Result<()> {
     let catalogue = models::load_catalogue(cx)?;
     let keys = cx.provider_keys()?;
     let mut rows = Vec::new();
@@ -83,8 +91,10 @@ fn list_provider_keys(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         rows.push((vendor, source));
     }
     let declared = secrets::load_declared_secrets(cx)?;
-    let servers =
-        keys.kept_providers().filter_map(|name| name.strip_prefix(SERVER)).map(str::to_owned);
+    let servers = keys
+        .kept_providers()
+        .filter_map(|name| name.strip_prefix(SERVER_KEY_PREFIX))
+        .map(str::to_owned);
     let servers: Vec<String> = servers.collect();
     if as_json {
         let rows = rows.iter().map(|(vendor, source)| {
@@ -134,9 +144,9 @@ fn secret_line(one: &DeclaredSecret) -> Vec<String> {
     vec![format!("secret {}", one.web.name), how]
 }
 
-fn remove(cx: &Cx, provider: &str) -> anyhow::Result<()> {
+fn remove(cx: &InstallationContext, provider: &str) -> anyhow::Result<()> {
     let mut keys = cx.provider_keys()?.clone();
-    let place = ServerAddress::parse_address(provider).ok().map(|place| kept_as(&place));
+    let place = ServerAddress::parse_address(provider).ok().map(|place| server_key_name(&place));
     if !keys.remove(place.as_deref().unwrap_or(provider))? {
         let kept: Vec<&str> = keys.kept_providers().collect();
         let kept = if kept.is_empty() { "none".to_owned() } else { kept.join(", ") };

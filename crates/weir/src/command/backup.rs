@@ -3,13 +3,16 @@
 use std::process::ExitCode;
 
 use weir_install::archive::{self, BackupOf};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use crate::options::{BackupArgs, RestoreArgs};
 use crate::terminal::{err_line, out_line};
 
 /// Writes one.
-pub(super) async fn write_backup(cx: &Cx, args: &BackupArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn write_backup(
+    cx: &InstallationContext,
+    args: &BackupArgs,
+) -> anyhow::Result<ExitCode> {
     let database = backup_database_url(cx, args.database.as_deref())?;
     let of = BackupOf { dirs: &cx.dirs, database: &database, keys: args.keys };
     let bytes = archive::write_archive(&of, &args.file).await?;
@@ -21,7 +24,10 @@ pub(super) async fn write_backup(cx: &Cx, args: &BackupArgs) -> anyhow::Result<E
 }
 
 /// Puts one back.
-pub(super) async fn restore_backup(cx: &Cx, args: &RestoreArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn restore_backup(
+    cx: &InstallationContext,
+    args: &RestoreArgs,
+) -> anyhow::Result<ExitCode> {
     // The settings come with the backup: those that are there now say nothing.
     let database = args.database.clone().unwrap_or_default();
     let of = BackupOf { dirs: &cx.dirs, database: &database, keys: true };
@@ -32,7 +38,7 @@ pub(super) async fn restore_backup(cx: &Cx, args: &RestoreArgs) -> anyhow::Resul
     Ok(ExitCode::SUCCESS)
 }
 
-fn backup_database_url(cx: &Cx, flag: Option<&str>) -> anyhow::Result<String> {
+fn backup_database_url(cx: &InstallationContext, flag: Option<&str>) -> anyhow::Result<String> {
     match flag {
         Some(url) => Ok(url.to_owned()),
         None => Ok(cx.config()?.settings.server.database.clone()),

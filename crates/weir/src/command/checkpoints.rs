@@ -13,20 +13,20 @@ use weir_engine::ports::{
 };
 use weir_engine::ports::{FileContent, SnapshotEntry};
 use weir_engine::workspace::{FileError, Workspace};
-use weir_install::cx::Cx;
+use weir_install::content_difference;
+use weir_install::context::InstallationContext;
 use weir_install::session_ids;
+use weir_install::undo::{self, UndoRequest};
 use weir_install::wiring::{self, SystemClock};
 
 use super::sessions::{meta, timestamp_text};
-use super::undo::{TakeBack, take_back, with_agents};
+use super::undo::{TakeBack, take_back};
 use crate::failure::usage;
 use crate::options::{
     CheckpointsCommand, CheckpointsDiffArgs, CheckpointsGcArgs, CheckpointsListArgs,
     CheckpointsRestoreArgs,
 };
 use crate::terminal::{format_table, out_json, out_line};
-
-pub(crate) mod difference;
 
 /// Largest file that is compared, in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -35,7 +35,7 @@ const NAME_CHARS: usize = 10;
 
 /// Does what was asked.
 pub(crate) async fn run_checkpoints_command(
-    cx: &Cx,
+    cx: &InstallationContext,
     command: CheckpointsCommand,
 ) -> anyhow::Result<ExitCode> {
     match command {
@@ -62,7 +62,10 @@ fn named_checkpoint_error(error: StoreError) -> anyhow::Error {
     }
 }
 
-async fn list_checkpoints(cx: &Cx, args: &CheckpointsListArgs) -> anyhow::Result<()> {
+async fn list_checkpoints(
+    cx: &InstallationContext,
+    args: &CheckpointsListArgs,
+) -> anyhow::Result<()> {
     let mut folder = cx.folder.clone();
     let mut session = None;
     if let Some(text) = &args.session {
@@ -73,7 +76,7 @@ async fn list_checkpoints(cx: &Cx, args: &CheckpointsListArgs) -> anyhow::Result
     }
     let found = match session {
         Some(session) => {
-            let mut all = with_agents(&cx.in_folder(&folder)?, &session).await?;
+            let mut all = undo::list_session_checkpoints(&cx.in_folder(&folder)?, &session).await?;
             all.truncate(args.limit);
             all
         }
@@ -107,7 +110,10 @@ async fn list_checkpoints(cx: &Cx, args: &CheckpointsListArgs) -> anyhow::Result
     out_line(&format_table(&rows))
 }
 
-async fn show_checkpoint_diff(cx: &Cx, args: &CheckpointsDiffArgs) -> anyhow::Result<()> {
+async fn show_checkpoint_diff(
+    cx: &InstallationContext,
+    args: &CheckpointsDiffArgs,
+) -> anyhow::Result<()> {
     let loaded = wiring::open_checkpoints(cx).load(&cx.folder, &args.checkpoint).await;
     let (info, entries) = loaded.map_err(named_checkpoint_error)?;
     let workspace = cx.open_workspace()?;
@@ -118,8 +124,8 @@ async fn show_checkpoint_diff(cx: &Cx, args: &CheckpointsDiffArgs) -> anyhow::Re
             continue;
         }
         let other = if args.call { after } else { read_present_content(&workspace, &path)? };
-        let text = difference::render_unified_diff(&path, &before, &other);
-        let change = difference::compare_path_contents(&before, &other);
+        let text = content_difference::render_unified_diff(&path, &before, &other);
+        let change = content_difference::compare_path_contents(&before, &other);
         shown.push((path, change, text));
     }
     if args.json.json {
@@ -133,7 +139,7 @@ async fn show_checkpoint_diff(cx: &Cx, args: &CheckpointsDiffArgs) -> anyhow::Re
     match text.is_empty() {
         true if args.call => out_line("The call changed nothing."),
         true => out_line("No differences: the files are as they were before."),
-        false => out_line(&difference::make_diff_visible(&text)),
+        false => out_line(&content_difference::make_diff_visible(&text)),
     }
 }
 
@@ -174,12 +180,15 @@ pub(super) fn resolve_named_paths(
     Ok(wanted)
 }
 
-async fn restore_checkpoint(cx: &Cx, args: &CheckpointsRestoreArgs) -> anyhow::Result<ExitCode> {
+async fn restore_checkpoint(
+    cx: &InstallationContext,
+    args: &CheckpointsRestoreArgs,
+) -> anyhow::Result<ExitCode> {
     let loaded = wiring::open_checkpoints(cx).load(&cx.folder, &args.checkpoint).await;
     let (info, _) = loaded.map_err(named_checkpoint_error)?;
     let workspace = cx.open_workspace()?;
     let only = resolve_named_paths(&workspace, &args.paths, &[&info])?;
-    let back = TakeBack {
+    let request = UndoRequest {
         // The agent that goes on is told, not the one that is done.
         session: family::root_session(&info.session),
         run: info.run.clone(),
@@ -187,13 +196,14 @@ async fn restore_checkpoint(cx: &Cx, args: &CheckpointsRestoreArgs) -> anyhow::R
         checkpoints: vec![info],
         only,
         merge: args.merge,
-        dry_run: args.dry_run,
-        json: args.json.json,
     };
-    take_back(cx, back).await
+    take_back(cx, TakeBack { request, dry_run: args.dry_run, json: args.json.json }).await
 }
 
-async fn collect_old_checkpoints(cx: &Cx, args: &CheckpointsGcArgs) -> anyhow::Result<()> {
+async fn collect_old_checkpoints(
+    cx: &InstallationContext,
+    args: &CheckpointsGcArgs,
+) -> anyhow::Result<()> {
     let age = i64::try_from(args.older_than.ms).unwrap_or(i64::MAX).saturating_mul(1000);
     let before = Timestamp(SystemClock::default().now().micros().saturating_sub(age));
     let folder: &Path = &cx.folder;

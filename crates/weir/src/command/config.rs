@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weir_core::view::plain::visible_text;
 use weir_install::config::{self, SettingEntry, setting_entries};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_tui::compose::editor;
 
 use crate::failure::usage;
@@ -22,7 +22,10 @@ const NEW_FILE: &str = "\
 ";
 
 /// Shows, gets, sets.
-pub(crate) fn run_config_command(cx: &Cx, command: ConfigCommand) -> anyhow::Result<ExitCode> {
+pub(crate) fn run_config_command(
+    cx: &InstallationContext,
+    command: ConfigCommand,
+) -> anyhow::Result<ExitCode> {
     match command {
         ConfigCommand::Show(flag) => show_settings(cx, flag.json)?,
         ConfigCommand::Get { key, json } => get(cx, &key, json.json)?,
@@ -34,7 +37,7 @@ pub(crate) fn run_config_command(cx: &Cx, command: ConfigCommand) -> anyhow::Res
     Ok(ExitCode::SUCCESS)
 }
 
-fn show_settings(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+fn show_settings(cx: &InstallationContext, as_json: bool) -> anyhow::Result<()> {
     let config = cx.config()?;
     let entries = setting_entries(config);
     for withheld in &config.withheld {
@@ -72,7 +75,7 @@ fn setting_value_text(value: &Value) -> String {
     }
 }
 
-fn get(cx: &Cx, key: &str, as_json: bool) -> anyhow::Result<()> {
+fn get(cx: &InstallationContext, key: &str, as_json: bool) -> anyhow::Result<()> {
     let entries = setting_entries(cx.config()?);
     let exact = entries.iter().find(|entry| entry.key == key);
     if let Some(entry) = exact {
@@ -108,7 +111,7 @@ fn unknown_setting_message(key: &str, entries: &[SettingEntry]) -> String {
     format!("there is no setting {key:?}{hint} (`weir config show` lists them)")
 }
 
-fn write_setting(cx: &Cx, args: &ConfigSetArgs) -> anyhow::Result<()> {
+fn write_setting(cx: &InstallationContext, args: &ConfigSetArgs) -> anyhow::Result<()> {
     if args.key == "permissions" || args.key.starts_with("permissions.") {
         return Err(usage(
             "rules are changed with `weir permissions add` and `weir permissions remove`, which \
@@ -131,7 +134,7 @@ fn write_setting(cx: &Cx, args: &ConfigSetArgs) -> anyhow::Result<()> {
     out_line(&format!("{} is set in {ours}", args.key))
 }
 
-fn edit_config_file(cx: &Cx, is_project: bool) -> anyhow::Result<()> {
+fn edit_config_file(cx: &InstallationContext, is_project: bool) -> anyhow::Result<()> {
     let files = cx.config_files();
     let path = if is_project { files.project_for_writing()? } else { &files.user };
     let command = editor::configured_editor();
@@ -150,7 +153,7 @@ fn edit_config_file(cx: &Cx, is_project: bool) -> anyhow::Result<()> {
     out_line(&format!("{seen} is valid. `weir config show` shows the values in effect."))
 }
 
-fn show_config_paths(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+fn show_config_paths(cx: &InstallationContext, as_json: bool) -> anyhow::Result<()> {
     let files = cx.config_files();
     let rows = [
         ("user", files.user),

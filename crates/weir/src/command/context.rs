@@ -2,6 +2,7 @@
 //! or longer by hand (P6, X2, X6). Not here: when the engine does it by itself.
 
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,11 +16,12 @@ use weir_core::session::meter::ContextMeter;
 use weir_core::session::{Session, SessionConfig};
 use weir_core::view::plain::visible_text;
 use weir_core::view::visible::grouped_number;
+use weir_engine::engine::visit_records;
 use weir_engine::hub::SessionUpdate;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
 use weir_engine::scene::{self, SceneRequest};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 use weir_install::wiring::{self, SessionOverrides};
 
@@ -27,15 +29,16 @@ use crate::failure::{engine_failure, exit, failure_with_status, usage};
 use crate::options::ContextArgs;
 use crate::terminal::{out_json, out_line};
 
-/// Facts read at once.
-const READ_BATCH: usize = 4_096;
 /// Bytes of a token, roughly, where no vendor has counted yet.
 const BYTES_PER_TOKEN: usize = 4;
 /// Cells of the bar.
 const BAR: u64 = 48;
 
 /// Shows, previews, condenses or takes back.
-pub(crate) async fn run_context_command(cx: &Cx, args: ContextArgs) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_context_command(
+    cx: &InstallationContext,
+    args: ContextArgs,
+) -> anyhow::Result<ExitCode> {
     let Some(text) = &args.session else {
         if args.preview || args.condense || args.undo {
             return Err(usage("name a session: weir context SESSION (or `last`)"));
@@ -71,7 +74,10 @@ const NOTHING_OLD: &str =
     "there is nothing to condense: the last two turns are always kept unchanged";
 
 /// The prompt that a new session of this folder would begin with.
-async fn show_new_session_context(cx: &Cx, args: &ContextArgs) -> anyhow::Result<ExitCode> {
+async fn show_new_session_context(
+    cx: &InstallationContext,
+    args: &ContextArgs,
+) -> anyhow::Result<ExitCode> {
     let wishes = SessionOverrides {
         model: args.model.clone(),
         profile: args.profile.clone(),
@@ -154,24 +160,18 @@ impl CondensingHistory {
             condensed: Vec::new(),
             taken_back: 0,
         };
-        loop {
-            let records =
-                store.read_records(id, story.session.fact_count() + 1, READ_BATCH).await?;
-            for record in &records {
-                let fact = fact_of(record)?;
-                story.session.apply(fact.ts, &fact.event);
-                match fact.event.as_ref() {
-                    Event::ContextCondensed(f) => {
-                        story.condensed.push((fact.seq, fact.ts, f.clone()));
-                    }
-                    Event::ContextUncondensed(_) => story.taken_back += 1,
-                    _ => (),
-                }
+        let read = visit_records(store, id, 1, |record| {
+            let fact = fact_of(record)?;
+            story.session.apply(fact.ts, &fact.event);
+            match fact.event.as_ref() {
+                Event::ContextCondensed(f) => story.condensed.push((fact.seq, fact.ts, f.clone())),
+                Event::ContextUncondensed(_) => story.taken_back += 1,
+                _ => (),
             }
-            if records.len() < READ_BATCH {
-                return Ok(story);
-            }
-        }
+            Ok(ControlFlow::<()>::Continue(()))
+        });
+        read.await?;
+        Ok(story)
     }
 
     fn session_config(&self) -> Option<&SessionConfig> {
@@ -349,7 +349,7 @@ fn preview_text(preview: &CondensePreview) -> String {
 
 /// Condenses, or takes the last condensing back, in the session itself.
 async fn change_session_context(
-    cx: &Cx,
+    cx: &InstallationContext,
     store: &dyn Store,
     id: SessionId,
     args: &ContextArgs,

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use weir_core::profile::PermissionMode;
 use weir_core::session::Guards;
 use weir_engine::attach::PromptInput;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::wiring::{self, SessionChoices, SessionOverrides};
 use weir_scripted_model::ScriptedModel;
 
@@ -30,7 +30,7 @@ const FILES: [(&str, &str); 4] = [
     (".weirignore", "# What the agent never sees\n.env\n"),
 ];
 
-pub(crate) async fn run_demo(cx: &Cx, args: DemoArgs) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_demo(cx: &InstallationContext, args: DemoArgs) -> anyhow::Result<ExitCode> {
     let folder = std::env::temp_dir().join(format!("weir-demo-{}", uuid::Uuid::now_v7().simple()));
     let (work, state) = (folder.join("workspace"), folder.join("state"));
     std::fs::create_dir_all(&work)
@@ -61,7 +61,7 @@ pub(crate) async fn run_demo(cx: &Cx, args: DemoArgs) -> anyhow::Result<ExitCode
 }
 
 async fn play_demo_session(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &DemoArgs,
     work: &Path,
     state: &Path,
@@ -71,7 +71,7 @@ async fn play_demo_session(
         state_dir: Some(state.to_path_buf()),
         ..GlobalOptions::default()
     };
-    let there = global.open_cx(cx.environment.clone())?;
+    let there = global.open_context(cx.environment.clone())?;
     let wishes = SessionOverrides {
         profile: Some("code".into()),
         permission: Some(PermissionMode::AutoEdit),

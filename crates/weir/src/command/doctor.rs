@@ -11,7 +11,7 @@ use serde::Serialize;
 use weir_core::tool::Tier;
 use weir_core::view::plain::visible_text;
 use weir_install::catalogue::servers::server_status;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::maintenance::HealthLevel;
 use weir_install::models;
 use weir_install::trust::WorkspaceTrust;
@@ -72,7 +72,10 @@ fn broken_finding(what: &str, detail: impl Into<String>, remedy: &str) -> Doctor
 }
 
 /// Looks at everything.
-pub(crate) async fn run_doctor(cx: &Cx, args: DoctorArgs) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_doctor(
+    cx: &InstallationContext,
+    args: DoctorArgs,
+) -> anyhow::Result<ExitCode> {
     let mut findings = vec![check_configuration(cx)];
     findings.extend(keys_and_endpoints(cx, args.offline).await);
     findings.extend(check_command_sandbox(cx));
@@ -109,7 +112,7 @@ fn findings_text(findings: &[DoctorFinding]) -> String {
     text
 }
 
-fn check_configuration(cx: &Cx) -> DoctorFinding {
+fn check_configuration(cx: &InstallationContext) -> DoctorFinding {
     let files = cx.config_files();
     match cx.config() {
         Ok(_) => {
@@ -128,7 +131,7 @@ fn check_configuration(cx: &Cx) -> DoctorFinding {
 }
 
 /// Keys, and whether the endpoints that were configured answer.
-async fn keys_and_endpoints(cx: &Cx, offline: bool) -> Vec<DoctorFinding> {
+async fn keys_and_endpoints(cx: &InstallationContext, offline: bool) -> Vec<DoctorFinding> {
     let catalogue = match models::load_catalogue(cx) {
         Ok(catalogue) => catalogue,
         Err(error) => {
@@ -187,7 +190,7 @@ async fn keys_and_endpoints(cx: &Cx, offline: bool) -> Vec<DoctorFinding> {
 }
 
 /// Whether settings or a variable name this provider's address.
-fn is_named(cx: &Cx, provider: &str) -> bool {
+fn is_named(cx: &InstallationContext, provider: &str) -> bool {
     cx.config().is_ok_and(|config| config.settings.providers.contains_key(provider))
 }
 
@@ -213,7 +216,7 @@ async fn probe_endpoint(
 }
 
 /// What holds for commands, said plainly, and why a stronger tier does not work here.
-fn check_command_sandbox(cx: &Cx) -> Vec<DoctorFinding> {
+fn check_command_sandbox(cx: &InstallationContext) -> Vec<DoctorFinding> {
     // Settings that cannot be read are a finding of their own.
     let wish = cx.config().map_or(TierWish::Auto, wiring::tier_wish);
     let report = weir_sandbox::probe_tiers(wish, &wiring::this_program());
@@ -270,7 +273,7 @@ fn check_git() -> DoctorFinding {
 }
 
 /// The store: does it open, does it hold together, where does it lie.
-async fn check_store(cx: &Cx) -> Vec<DoctorFinding> {
+async fn check_store(cx: &InstallationContext) -> Vec<DoctorFinding> {
     use weir_engine::ports::Store;
     let place = cx.dirs.state.display().to_string();
     let store = match cx.local_store() {
@@ -328,7 +331,7 @@ fn unwritable_audit(state: &Path) -> Option<DoctorFinding> {
 }
 
 /// The server's own certificate, where the settings name one.
-fn check_certificate(cx: &Cx) -> Option<DoctorFinding> {
+fn check_certificate(cx: &InstallationContext) -> Option<DoctorFinding> {
     let server = &cx.config().ok()?.settings.server;
     if server.certificate.is_empty() {
         return None;
@@ -343,7 +346,7 @@ fn check_certificate(cx: &Cx) -> Option<DoctorFinding> {
     })
 }
 
-fn check_workspace(cx: &Cx) -> DoctorFinding {
+fn check_workspace(cx: &InstallationContext) -> DoctorFinding {
     let folder = cx.folder.display().to_string();
     match cx.open_workspace() {
         Ok(workspace) => match workspace.hidden_in_history().as_slice() {
@@ -368,7 +371,7 @@ fn check_workspace(cx: &Cx) -> DoctorFinding {
 }
 
 /// Whether the workspace's own files may widen anything. That they may not is nothing broken.
-fn check_workspace_trust(cx: &Cx) -> DoctorFinding {
+fn check_workspace_trust(cx: &InstallationContext) -> DoctorFinding {
     let trust = cx.workspace_trust();
     let detail = trust.to_string();
     match trust {
@@ -383,7 +386,7 @@ fn check_workspace_trust(cx: &Cx) -> DoctorFinding {
 }
 
 /// The MCP servers that are declared here, without starting any.
-async fn check_mcp_servers(cx: &Cx) -> Vec<DoctorFinding> {
+async fn check_mcp_servers(cx: &InstallationContext) -> Vec<DoctorFinding> {
     let (known, notes) = match wiring::mcp::load_known_servers(cx).await {
         Ok(found) => found,
         Err(error) => {

@@ -1,32 +1,34 @@
 //! `weir permissions explain`: a call is looked at and judged as the engine would, and not made.
 //!
-//! What is settled before stands in `explain/case.rs`, what would change the verdict in
-//! `explain/advice.rs`. Hooks and a judge model are not asked: they may act, or cost money.
+//! What is found out is the installation's (`weir_install::explanation`); here it is asked for and
+//! shown.
 
 use std::process::ExitCode;
 
 use serde_json::json;
-use weir_core::governance::label::Label;
+use weir_core::governance::label::{Label, Taint};
 use weir_core::governance::{GateName, GateOpinion, Judgement};
+use weir_core::profile::PermissionMode;
 use weir_core::tool::PathAccess;
 use weir_core::view::plain::visible_text;
 use weir_engine::workspace::Workspace;
+use weir_install::context::InstallationContext;
+use weir_install::explanation::{
+    self, CallConditions, CallQuestion, ExplanationCase, GateAdvice, label_of_taint,
+};
 
 use crate::failure::usage;
 use crate::options::{ExplainArgs, LabelWord};
 use crate::terminal::{out_json, out_line};
 
-mod advice;
-mod case;
 mod print;
 mod touches;
 
-use advice::GateAdvice;
-use case::{ExplainedCase, JudgedCircumstances, label_of_word};
-use weir_install::cx::Cx;
-
 /// Explains a call, or a path.
-pub(crate) async fn explain_call(cx: &Cx, args: ExplainArgs) -> anyhow::Result<ExitCode> {
+pub(crate) async fn explain_call(
+    cx: &InstallationContext,
+    args: ExplainArgs,
+) -> anyhow::Result<ExitCode> {
     let input = args.input.as_deref();
     match (args.tool.as_str(), input) {
         ("read", Some(path)) => path_explained(cx, &args, path, PathAccess::Read)?,
@@ -43,7 +45,7 @@ pub(crate) async fn explain_call(cx: &Cx, args: ExplainArgs) -> anyhow::Result<E
 }
 
 fn path_explained(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &ExplainArgs,
     path: &str,
     access: PathAccess,
@@ -91,23 +93,35 @@ struct InContext {
 
 /// Everything that was found out.
 struct CallExplanation {
-    case: ExplainedCase,
-    asked: JudgedCircumstances,
+    case: ExplanationCase,
+    asked: CallConditions,
     judgement: Judgement,
     gates: Vec<GateSaid>,
     contexts: Vec<InContext>,
 }
 
-async fn call_explained(cx: &Cx, args: &ExplainArgs, input: &str) -> anyhow::Result<()> {
-    let (case, mut asked) = ExplainedCase::prepare_case(cx, args, input).await?;
+async fn call_explained(
+    cx: &InstallationContext,
+    args: &ExplainArgs,
+    input: &str,
+) -> anyhow::Result<()> {
+    let supposed = CallQuestion {
+        tool: args.tool.clone(),
+        input: input.to_owned(),
+        profile: args.profile.clone(),
+        permission: args.permission.map(PermissionMode::from),
+        said: args.said.clone(),
+        session: args.session.clone(),
+    };
+    let (case, mut asked) = ExplanationCase::prepare_case(cx, &supposed).await?;
     // With several labels the first is looked at in full; the table has them all.
     if let Some(first) = args.label.first() {
-        asked.label = label_of_word(*first);
+        asked.label = label_of_taint(Taint::from(*first));
     }
     let mut gates = Vec::new();
     for (gate, opinion) in case.gate_opinions(&asked) {
         let advice = match &opinion {
-            Some(opinion) => advice::find_gate_advice(&case, &asked, opinion).await,
+            Some(opinion) => explanation::find_gate_advice(&case, &asked, opinion).await,
             None => GateAdvice::default(),
         };
         gates.push(GateSaid {
@@ -124,8 +138,10 @@ async fn call_explained(cx: &Cx, args: &ExplainArgs, input: &str) -> anyhow::Res
         (false, 0 | 1) => &[],
         (false, _) => &args.label,
     };
-    let contexts =
-        words.iter().map(|word| in_context(&case, &asked, label_of_word(*word))).collect();
+    let contexts = words
+        .iter()
+        .map(|word| in_context(&case, &asked, label_of_taint(Taint::from(*word))))
+        .collect();
     let explained = CallExplanation { case, asked, judgement, gates, contexts };
     if args.json.json {
         out_json(&explained.json())
@@ -134,9 +150,9 @@ async fn call_explained(cx: &Cx, args: &ExplainArgs, input: &str) -> anyhow::Res
     }
 }
 
-fn in_context(case: &ExplainedCase, asked: &JudgedCircumstances, label: Label) -> InContext {
+fn in_context(case: &ExplanationCase, asked: &CallConditions, label: Label) -> InContext {
     let name = label.taint().as_str();
-    let judgement = case.judge_call(&JudgedCircumstances { label, ..asked.clone() });
+    let judgement = case.judge_call(&CallConditions { label, ..asked.clone() });
     let exact = judgement.gates.iter().any(|opinion| opinion.exact);
     InContext { label: name, judgement, exact }
 }

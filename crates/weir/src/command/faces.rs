@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use weir_core::ids::SessionId;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::environment::ProcessEnvironment;
 use weir_scenario::parse;
 use weir_scenario::play::{Depth, play};
@@ -40,7 +40,7 @@ fn file_names(folder: &Path, end: &str) -> BTreeSet<String> {
 
 /// The surroundings of `weir run`, of which it needs none as long as nothing is answered at its own
 /// keyboard.
-fn surroundings() -> anyhow::Result<Cx> {
+fn surroundings() -> anyhow::Result<InstallationContext> {
     let folder = tempfile::tempdir()?;
     let home = folder.path().display().to_string();
     let global = GlobalOptions {
@@ -48,11 +48,11 @@ fn surroundings() -> anyhow::Result<Cx> {
         state_dir: Some(folder.path().join("state")),
         log_file: None,
     };
-    global.open_cx(ProcessEnvironment::of(&[("HOME", home.as_str())]))
+    global.open_context(ProcessEnvironment::of(&[("HOME", home.as_str())]))
 }
 
 /// What all faces show of one scenario.
-fn faces_of(path: &Path, cx: &Cx) -> anyhow::Result<String> {
+fn faces_of(path: &Path, cx: &InstallationContext) -> anyhow::Result<String> {
     let scenario = parse::parse(&std::fs::read_to_string(path)?)?;
     let facts = facts::stable_facts(&play(&scenario, Depth::Memory, 0)?)?;
     let looks = moments::looks(&facts);
@@ -114,9 +114,11 @@ macro_rules! areas {
 areas! {
     l2_each_face_shows_agents "agents",
     l2_each_face_shows_context "context",
+    l2_each_face_shows_documents "documents",
     l2_each_face_shows_the_gate "gate",
     l2_each_face_shows_the_loop "loop",
     l2_each_face_shows_memory "memory",
+    l2_each_face_shows_notes "notes",
     l2_each_face_shows_plugins "plugins",
     l2_each_face_shows_the_prompt "prompt",
     l2_each_face_shows_providers "providers",

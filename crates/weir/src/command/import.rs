@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::view::plain::visible_text;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::import::{
     ImportItem, ImportMapping, ImportOutcome, ImportPlan, ImportTarget, OtherAgent, plan_import,
     write_import,
@@ -16,7 +16,7 @@ use crate::options::{ImportAgent, ImportArgs};
 use crate::terminal::{confirm_by_person, is_attended, out_json, out_line};
 
 /// Shows, asks, writes.
-pub(crate) fn run_import(cx: &Cx, args: &ImportArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run_import(cx: &InstallationContext, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     let agent = match args.agent {
         ImportAgent::ClaudeCode => OtherAgent::ClaudeCode,
         ImportAgent::Codex => OtherAgent::Codex,
@@ -59,7 +59,7 @@ pub(crate) fn run_import(cx: &Cx, args: &ImportArgs) -> anyhow::Result<ExitCode>
     Ok(ExitCode::SUCCESS)
 }
 
-fn render_import_plan(cx: &Cx, plan: &ImportPlan) -> String {
+fn render_import_plan(cx: &InstallationContext, plan: &ImportPlan) -> String {
     let files = cx.config_files();
     let mut text = String::from("Read:\n");
     for file in &plan.read {

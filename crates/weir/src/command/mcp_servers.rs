@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use weir_core::tool::foreign;
 use weir_core::view::plain::visible_text;
 use weir_install::catalogue::servers::{McpServerStatus, checked, server_status, words};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::servers::{ServerOwner, TokenFiles};
 use weir_install::wiring::mcp::{self, KnownMcpServer};
 use weir_mcp::{ServerListing, TokenStore as _};
@@ -21,7 +21,10 @@ mod approve;
 mod install;
 
 /// Lists, shows, adds, approves, restarts, removes.
-pub(crate) async fn mcp_servers(cx: &Cx, command: McpServersCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn mcp_servers(
+    cx: &InstallationContext,
+    command: McpServersCommand,
+) -> anyhow::Result<ExitCode> {
     match command {
         McpServersCommand::List(args) => list_servers(cx, &args).await,
         McpServersCommand::Show(args) => show_server(cx, &args).await,
@@ -34,7 +37,7 @@ pub(crate) async fn mcp_servers(cx: &Cx, command: McpServersCommand) -> anyhow::
     }
 }
 
-async fn list_servers(cx: &Cx, args: &McpListArgs) -> anyhow::Result<ExitCode> {
+async fn list_servers(cx: &InstallationContext, args: &McpListArgs) -> anyhow::Result<ExitCode> {
     let (all, notes) = mcp::load_known_servers(cx).await?;
     for note in &notes {
         err_message(&format!("warning: {note}"));
@@ -74,7 +77,7 @@ async fn list_servers(cx: &Cx, args: &McpListArgs) -> anyhow::Result<ExitCode> {
 /// Characters of a command line or address in a list.
 const REACHED_CHARS_MAX: usize = 60;
 
-fn as_json(cx: &Cx, known: &KnownMcpServer, standing: &McpServerStatus) -> Value {
+fn as_json(cx: &InstallationContext, known: &KnownMcpServer, standing: &McpServerStatus) -> Value {
     let settings = &known.declared.settings;
     json!({
         "name": known.declared.name,
@@ -96,7 +99,7 @@ fn as_json(cx: &Cx, known: &KnownMcpServer, standing: &McpServerStatus) -> Value
     })
 }
 
-async fn show_server(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
+async fn show_server(cx: &InstallationContext, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
     let known = mcp::find_known_server(cx, &args.name).await?;
     let standing = server_status(&known);
     if args.json.json {
@@ -138,7 +141,10 @@ fn tools_json(server: &str, listing: Option<&ServerListing>) -> Value {
     Value::Array(tools.collect())
 }
 
-async fn restart_server(cx: &Cx, args: &McpRestartArgs) -> anyhow::Result<ExitCode> {
+async fn restart_server(
+    cx: &InstallationContext,
+    args: &McpRestartArgs,
+) -> anyhow::Result<ExitCode> {
     let known = mcp::find_known_server(cx, &args.name).await?;
     if args.forget {
         forget_sign_in(cx, &known).await?;
@@ -160,13 +166,13 @@ async fn restart_server(cx: &Cx, args: &McpRestartArgs) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-async fn forget_sign_in(cx: &Cx, known: &KnownMcpServer) -> anyhow::Result<()> {
+async fn forget_sign_in(cx: &InstallationContext, known: &KnownMcpServer) -> anyhow::Result<()> {
     let name = known.declared.name.clone();
     let keys = [(name.clone(), known.declared.storage_key(cx))].into();
     TokenFiles::new(&cx.dirs.state, keys).save(&name, None).await.map_err(usage)
 }
 
-async fn remove(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
+async fn remove(cx: &InstallationContext, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
     let known = mcp::find_known_server(cx, &args.name).await?;
     let (name, place) = (&args.name, &known.declared.place);
     match known.declared.whose {

@@ -11,7 +11,7 @@ use weir_core::ids::{MemoryId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryKind, MemoryStatus, export_markdown};
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::MemoryFilter;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use crate::failure::usage;
 use crate::options::{
@@ -27,7 +27,7 @@ const NAMED_MAX: usize = 3;
 
 /// Does what was asked.
 pub(crate) async fn run_memory_command(
-    cx: &Cx,
+    cx: &InstallationContext,
     command: MemoryCommand,
 ) -> anyhow::Result<ExitCode> {
     match command {
@@ -49,7 +49,7 @@ pub(crate) async fn run_memory_command(
 
 /// The facts that were asked for, at most so many of them.
 async fn load_chosen_facts(
-    cx: &Cx,
+    cx: &InstallationContext,
     words: &str,
     which: &MemoryWhich,
 ) -> anyhow::Result<Vec<MemoryFact>> {
@@ -67,7 +67,7 @@ async fn load_chosen_facts(
     Ok(facts)
 }
 
-async fn list_facts(cx: &Cx, args: &MemoryListArgs) -> anyhow::Result<()> {
+async fn list_facts(cx: &InstallationContext, args: &MemoryListArgs) -> anyhow::Result<()> {
     let facts = load_chosen_facts(cx, "", &args.which).await?;
     if args.json.json {
         return out_json(&facts.iter().map(as_json).collect::<Vec<_>>());
@@ -85,7 +85,7 @@ async fn list_facts(cx: &Cx, args: &MemoryListArgs) -> anyhow::Result<()> {
 }
 
 /// Says that something waits, where a list would not show it.
-async fn announce_waiting_facts(cx: &Cx) -> anyhow::Result<()> {
+async fn announce_waiting_facts(cx: &InstallationContext) -> anyhow::Result<()> {
     match load_proposed_facts(cx).await?.len() {
         0 => Ok(()),
         1 => out_line("\n1 fact waits for your decision: `weir memory inbox` shows it."),
@@ -95,7 +95,7 @@ async fn announce_waiting_facts(cx: &Cx) -> anyhow::Result<()> {
     }
 }
 
-async fn search_facts(cx: &Cx, args: &MemorySearchArgs) -> anyhow::Result<()> {
+async fn search_facts(cx: &InstallationContext, args: &MemorySearchArgs) -> anyhow::Result<()> {
     let words = args.words.join(" ");
     if !words.chars().any(char::is_alphanumeric) {
         return Err(usage(format!("{:?} contains no word to search for", visible_text(&words))));
@@ -112,7 +112,7 @@ async fn search_facts(cx: &Cx, args: &MemorySearchArgs) -> anyhow::Result<()> {
     out_line(&tell::render_fact_rows(&facts, &load_fact_ids(cx).await?, &workspace_name(cx)))
 }
 
-async fn show_inbox(cx: &Cx, args: &MemoryInboxArgs) -> anyhow::Result<()> {
+async fn show_inbox(cx: &InstallationContext, args: &MemoryInboxArgs) -> anyhow::Result<()> {
     let facts = load_proposed_facts(cx).await?;
     if args.json.json {
         return out_json(&facts.iter().map(as_json).collect::<Vec<_>>());
@@ -130,7 +130,7 @@ async fn show_inbox(cx: &Cx, args: &MemoryInboxArgs) -> anyhow::Result<()> {
     )
 }
 
-async fn export_facts(cx: &Cx, args: &MemoryExportArgs) -> anyhow::Result<()> {
+async fn export_facts(cx: &InstallationContext, args: &MemoryExportArgs) -> anyhow::Result<()> {
     let facts = load_chosen_facts(cx, "", &args.which).await?;
     if args.json.json {
         return out_json(&facts.iter().map(as_json).collect::<Vec<_>>());
@@ -139,21 +139,21 @@ async fn export_facts(cx: &Cx, args: &MemoryExportArgs) -> anyhow::Result<()> {
 }
 
 /// The workspace as it stands in facts.
-fn workspace_name(cx: &Cx) -> String {
+fn workspace_name(cx: &InstallationContext) -> String {
     cx.folder.display().to_string()
 }
 
 /// Every fact of the store.
-async fn load_all_facts(cx: &Cx) -> anyhow::Result<Vec<MemoryFact>> {
+async fn load_all_facts(cx: &InstallationContext) -> anyhow::Result<Vec<MemoryFact>> {
     Ok(cx.session_store()?.find_memories(&MemoryFilter::default()).await?)
 }
 
-async fn load_fact_ids(cx: &Cx) -> anyhow::Result<BTreeSet<MemoryId>> {
+async fn load_fact_ids(cx: &InstallationContext) -> anyhow::Result<BTreeSet<MemoryId>> {
     Ok(load_all_facts(cx).await?.into_iter().map(|fact| fact.id).collect())
 }
 
 /// What waits, oldest first.
-async fn load_proposed_facts(cx: &Cx) -> anyhow::Result<Vec<MemoryFact>> {
+async fn load_proposed_facts(cx: &InstallationContext) -> anyhow::Result<Vec<MemoryFact>> {
     let statuses = vec![MemoryStatus::Proposed];
     let filter = MemoryFilter { statuses, ..MemoryFilter::default() };
     let mut facts = cx.session_store()?.find_memories(&filter).await?;

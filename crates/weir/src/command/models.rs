@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_install::catalogue::models::{ProbedModels, Row, ask, rows_of};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::models;
 use weir_providers::catalogue::{ModelCatalogue, Vendor};
 
@@ -13,7 +13,10 @@ use crate::options::ModelsArgs;
 use crate::terminal::{err_message, format_table, out_json, out_line};
 
 /// Lists them.
-pub(crate) async fn list_models(cx: &Cx, args: ModelsArgs) -> anyhow::Result<ExitCode> {
+pub(crate) async fn list_models(
+    cx: &InstallationContext,
+    args: ModelsArgs,
+) -> anyhow::Result<ExitCode> {
     let catalogue = models::load_catalogue(cx)?;
     if let Some(name) = &args.provider
         && catalogue.find_vendor(name).is_none()
@@ -66,7 +69,7 @@ pub(crate) async fn list_models(cx: &Cx, args: ModelsArgs) -> anyhow::Result<Exi
 /// # Errors
 /// It did not, or was not asked: why, and what to do.
 fn check_endpoint_answered(
-    cx: &Cx,
+    cx: &InstallationContext,
     catalogue: &ModelCatalogue,
     probed: &ProbedModels,
     name: &str,

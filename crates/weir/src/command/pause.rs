@@ -3,13 +3,16 @@
 use std::process::ExitCode;
 
 use weir_engine::ports::{Clock, Store, StorePause};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::wiring::{self, SystemClock};
 
 use crate::terminal::out_line;
 
 /// Throws it. Thrown twice, the newer reason stands.
-pub(crate) async fn pause_store(cx: &Cx, reason: Option<String>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn pause_store(
+    cx: &InstallationContext,
+    reason: Option<String>,
+) -> anyhow::Result<ExitCode> {
     let store = cx.local_store()?;
     let reason = reason.unwrap_or_default();
     let pause = StorePause {
@@ -25,7 +28,7 @@ pub(crate) async fn pause_store(cx: &Cx, reason: Option<String>) -> anyhow::Resu
 }
 
 /// Lets sessions run again.
-pub(crate) async fn release_pause(cx: &Cx) -> anyhow::Result<ExitCode> {
+pub(crate) async fn release_pause(cx: &InstallationContext) -> anyhow::Result<ExitCode> {
     let store = cx.local_store()?;
     match store.pause_state().await? {
         Some(pause) => {

@@ -11,7 +11,7 @@ use weir_engine::engine::{SessionOptions, SessionResources, load};
 use weir_engine::ports::{FileMark, Store};
 use weir_engine::scene::SceneOptions;
 use weir_install::config;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 use weir_install::trust::WorkspaceTrust;
 use weir_install::wiring::{self, SESSION_RULE, SessionOverrides};
@@ -26,7 +26,7 @@ mod tests;
 
 /// Lists, adds, removes, explains.
 pub(crate) async fn run_permissions_command(
-    cx: &Cx,
+    cx: &InstallationContext,
     command: PermissionsCommand,
 ) -> anyhow::Result<ExitCode> {
     match command {
@@ -40,7 +40,7 @@ pub(crate) async fn run_permissions_command(
     Ok(ExitCode::SUCCESS)
 }
 
-fn list_rules(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+fn list_rules(cx: &InstallationContext, as_json: bool) -> anyhow::Result<()> {
     let workspace = cx.open_workspace()?;
     let rules = wiring::session_rules(cx, &workspace, &SessionOverrides::default(), None)?;
     check_tools(&rules)?;
@@ -58,7 +58,7 @@ fn list_rules(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
 }
 
 /// Files of this workspace that hold foreign words (Z1).
-async fn list_file_marks(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+async fn list_file_marks(cx: &InstallationContext, as_json: bool) -> anyhow::Result<()> {
     let workspace = cx.folder.display().to_string();
     let marks = cx.local_store()?.file_marks(&workspace).await?;
     if as_json {
@@ -75,7 +75,7 @@ async fn list_file_marks(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
     out_line(&format_table(&marks.iter().map(row).collect::<Vec<_>>()))
 }
 
-async fn unmark_file(cx: &Cx, args: &UnmarkArgs) -> anyhow::Result<()> {
+async fn unmark_file(cx: &InstallationContext, args: &UnmarkArgs) -> anyhow::Result<()> {
     let workspace = cx.folder.display().to_string();
     let named = args.path.strip_prefix("./").unwrap_or(&args.path);
     let named = named.strip_prefix(&format!("{workspace}/")).unwrap_or(named);
@@ -104,7 +104,7 @@ fn check_tools(rules: &RuleSet) -> anyhow::Result<()> {
 
 /// The rule, understood for this workspace; a rule that can never match is refused.
 fn parse_checked_rule(
-    cx: &Cx,
+    cx: &InstallationContext,
     action: RuleAction,
     text: &str,
     origin: RuleOrigin,
@@ -117,7 +117,7 @@ fn parse_checked_rule(
     Ok(rule)
 }
 
-async fn add_permission_rule(cx: &Cx, args: &RuleAddArgs) -> anyhow::Result<()> {
+async fn add_permission_rule(cx: &InstallationContext, args: &RuleAddArgs) -> anyhow::Result<()> {
     let action = RuleAction::from(args.action);
     if let Some(session) = &args.target.session {
         let rule = parse_checked_rule(cx, action, &args.rule, RuleOrigin::new(SESSION_RULE))?;
@@ -146,7 +146,7 @@ async fn add_permission_rule(cx: &Cx, args: &RuleAddArgs) -> anyhow::Result<()> 
     out_line(&format!("{action} {} {word} {place}", rule.text()))
 }
 
-async fn remove(cx: &Cx, args: &RuleRemoveArgs) -> anyhow::Result<()> {
+async fn remove(cx: &InstallationContext, args: &RuleRemoveArgs) -> anyhow::Result<()> {
     let text = args.rule.trim();
     if let Some(session) = &args.target.session {
         let mut had = false;
@@ -190,7 +190,7 @@ async fn remove(cx: &Cx, args: &RuleRemoveArgs) -> anyhow::Result<()> {
 
 /// Changes the rules of a session that is at rest. The change is a fact of its journal.
 async fn change_session(
-    cx: &Cx,
+    cx: &InstallationContext,
     session: &str,
     change: impl FnOnce(&mut RuleSet),
 ) -> anyhow::Result<SessionId> {
@@ -218,7 +218,7 @@ async fn change_session(
         scene,
         config,
         profiles: Arc::new(weir_engine::ports::NoProfiles),
-        hands: SessionResources::default(),
+        resources: SessionResources::default(),
     };
     let engine = wiring::open_engine(&there, "weir permissions")?;
     let handle = engine.resume(id.clone(), options).await.map_err(engine_failure)?;

@@ -9,7 +9,7 @@ use weir_core::view::plain::visible_text;
 use weir_engine::plugins::InstalledPlugins;
 use weir_engine::ports::{Callable, PluginLine, PluginOffer, PluginState, Plugins as _};
 use weir_install::catalogue::plugins::{described, found};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::wiring;
 
 use crate::failure::{exit, usage};
@@ -18,7 +18,7 @@ use crate::terminal::{confirm_by_person, format_table, is_attended, out_json, ou
 
 /// Lists, shows, switches on and off.
 pub(crate) async fn run_plugins_command(
-    cx: &Cx,
+    cx: &InstallationContext,
     command: PluginsCommand,
 ) -> anyhow::Result<ExitCode> {
     let plugins = found(cx).await?;
@@ -113,7 +113,7 @@ async fn show_plugin(plugins: &InstalledPlugins, args: &PluginArgs) -> anyhow::R
 }
 
 async fn enable_plugin(
-    cx: &Cx,
+    cx: &InstallationContext,
     plugins: &InstalledPlugins,
     args: &PluginEnableArgs,
 ) -> anyhow::Result<ExitCode> {
@@ -146,7 +146,7 @@ async fn enable_plugin(
 }
 
 async fn disable_plugin(
-    cx: &Cx,
+    cx: &InstallationContext,
     plugins: &InstalledPlugins,
     args: &PluginArgs,
 ) -> anyhow::Result<()> {

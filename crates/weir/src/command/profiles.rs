@@ -4,14 +4,17 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_install::catalogue::profiles::{described, tools};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::profiles::{LoadedProfile, find_profile, load_all_profiles};
 
 use crate::options::ProfilesCommand;
 use crate::terminal::{format_table, out_json, out_line};
 
 /// Lists or shows.
-pub(crate) fn run_profiles_command(cx: &Cx, command: ProfilesCommand) -> anyhow::Result<ExitCode> {
+pub(crate) fn run_profiles_command(
+    cx: &InstallationContext,
+    command: ProfilesCommand,
+) -> anyhow::Result<ExitCode> {
     match command {
         ProfilesCommand::List(flag) => {
             let profiles = load_all_profiles(cx)?;
@@ -39,7 +42,7 @@ pub(crate) fn run_profiles_command(cx: &Cx, command: ProfilesCommand) -> anyhow:
     Ok(ExitCode::SUCCESS)
 }
 
-fn profile_as_json(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<Value> {
+fn profile_as_json(cx: &InstallationContext, loaded: &LoadedProfile) -> anyhow::Result<Value> {
     let mut value = json!(loaded.profile);
     value["source"] = json!(loaded.source.to_string());
     let [tools, deferred] = tools(cx, loaded)?;

@@ -11,7 +11,7 @@ use weir_engine::recipes::FoundRecipe;
 use weir_install::catalogue::recipes::{
     RecipeOverview, missing, parse_proposed_recipe, tell as words,
 };
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use crate::failure::usage;
 use crate::options::{JsonFlag, RecipeArgs, RecipesCommand};
@@ -23,7 +23,7 @@ mod tell;
 
 /// Lists, shows, adds, removes; settles what was proposed.
 pub(crate) async fn run_recipes_command(
-    cx: &Cx,
+    cx: &InstallationContext,
     command: RecipesCommand,
 ) -> anyhow::Result<ExitCode> {
     match command {
@@ -36,7 +36,7 @@ pub(crate) async fn run_recipes_command(
     }
 }
 
-async fn list_recipes(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
+async fn list_recipes(cx: &InstallationContext, flag: JsonFlag) -> anyhow::Result<ExitCode> {
     let all = RecipeOverview::load_overview(cx).await?;
     if flag.json {
         let recipes: Vec<Value> =
@@ -56,7 +56,7 @@ async fn list_recipes(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn show_recipe(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
+async fn show_recipe(cx: &InstallationContext, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
     let all = RecipeOverview::load_overview(cx).await?;
     if let Some(proposal) = all.proposal(&args.id) {
         let learned = parse_proposed_recipe(proposal)?;

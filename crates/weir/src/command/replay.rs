@@ -20,10 +20,13 @@ mod source;
 
 use play::{JournalDifference, ReplayResult, replay_facts};
 use source::JournalFact;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 
-pub(crate) async fn replay_journal(cx: &Cx, args: ReplayArgs) -> anyhow::Result<ExitCode> {
+pub(crate) async fn replay_journal(
+    cx: &InstallationContext,
+    args: ReplayArgs,
+) -> anyhow::Result<ExitCode> {
     let path = Path::new(&args.journal);
     let read = if path.is_file() {
         source::read_journal_file(path)
@@ -50,7 +53,7 @@ pub(crate) async fn replay_journal(cx: &Cx, args: ReplayArgs) -> anyhow::Result<
 /// What was read, or in which way it is damaged.
 type JournalReadResult = anyhow::Result<Result<Vec<JournalFact>, JournalDifference>>;
 
-async fn read_stored_journal(cx: &Cx, text: &str) -> JournalReadResult {
+async fn read_stored_journal(cx: &InstallationContext, text: &str) -> JournalReadResult {
     if text.contains('/') || text.ends_with(".jsonl") {
         return Err(usage(format!("there is no file {text}")));
     }

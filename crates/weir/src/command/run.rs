@@ -1,5 +1,6 @@
 //! `weir run`: one headless run (C2). Opens or takes up a session, says the prompt, shows what
-//! happens, and ends with the run's status.
+//! happens, and ends with the run's status. It drives a session of its own by its own handle, so it has
+//! no use for the engine's host: one that somebody else runs is an error here, nothing to send letters to.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +14,7 @@ use weir_engine::attach::PromptInput;
 use weir_engine::engine::{Engine, EngineError, SessionHandle, SessionOptions};
 use weir_engine::hub::SessionUpdate;
 use weir_engine::ports::Store;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::leftovers;
 use weir_install::session_ids::{self, SubAgentListing};
 use weir_install::wiring::{self, SessionOverrides};
@@ -45,7 +46,7 @@ enum RunTarget {
     Existing(SessionId),
 }
 
-pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(cx: &InstallationContext, args: RunArgs) -> anyhow::Result<ExitCode> {
     if args.dry_run {
         return dry::dry_run(cx, &args).await;
     }
@@ -89,12 +90,14 @@ pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
             let play = RunInProgress { engine, handle, workspace, known: 0, open, shown, asks, by };
             play.run_to_end(cx, Some(saying)).await
         }
-        RunTarget::Existing(id) => resume_session(cx, &args, id, &wishes, (shown, asks)).await,
+        RunTarget::Existing(id) => {
+            resume_session(cx, &args, id, &wishes, RunDialog { shown, asks }).await
+        }
     }
 }
 
 async fn resolve_run_target(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &RunArgs,
     store: &Arc<SqliteStore>,
 ) -> anyhow::Result<RunTarget> {
@@ -122,13 +125,20 @@ async fn resolve_run_target(
     Ok(RunTarget::New)
 }
 
+/// How a run speaks with people: what it prints, and who answers what it asks.
+pub(super) struct RunDialog {
+    pub(super) shown: OutputOptions,
+    pub(super) asks: ApprovalAnswerer,
+}
+
 async fn resume_session(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &RunArgs,
     id: SessionId,
     wishes: &SessionOverrides,
-    (shown, asks): (OutputOptions, ApprovalAnswerer),
+    dialog: RunDialog,
 ) -> anyhow::Result<ExitCode> {
+    let RunDialog { shown, asks } = dialog;
     let store = cx.local_store()?;
     if let Some((parent, _)) = child::parent_of(&id) {
         return Err(usage(format!(
@@ -155,9 +165,10 @@ async fn resume_session(
         return Err(usage(why));
     }
     let there = cx.in_folder(Path::new(&kept.workspace))?;
+    let engine = wiring::open_engine(&there, "weir run")?;
+    engine.check_not_held(&id).await.map_err(|error| engine_failure(error.into()))?;
     let options = wiring::session_options(&there, wishes, Some(&kept)).await?;
     let text = prompt.unwrap_or_default();
-    let engine = wiring::open_engine(&there, "weir run")?;
     let saying = input::build_user_input(&engine, &options.workspace, args, text).await?;
     leftovers::remove_orphans(&there);
     let workspace = options.workspace.clone();
@@ -203,7 +214,7 @@ impl RunInProgress {
     /// Says `saying`, shows what happens, and returns the status of the run.
     pub(super) async fn run_to_end(
         self,
-        cx: &Cx,
+        cx: &InstallationContext,
         saying: Option<PromptInput>,
     ) -> anyhow::Result<ExitCode> {
         let mut face = HeadlessOutput::new(self.shown, self.handle.id().clone());
@@ -262,7 +273,7 @@ impl RunInProgress {
 
     async fn finish_run(
         self,
-        cx: &Cx,
+        cx: &InstallationContext,
         finished: Option<RunFinished>,
         face: &mut HeadlessOutput,
         by_signal: Option<u8>,
@@ -344,7 +355,8 @@ pub(super) async fn open_unattended_run(
     options: SessionOptions,
     shown: OutputOptions,
 ) -> anyhow::Result<RunInProgress> {
-    begin_run(engine, wiring::new_session_id(), options, (shown, ApprovalAnswerer::Nobody)).await
+    let dialog = RunDialog { shown, asks: ApprovalAnswerer::Nobody };
+    begin_run(engine, wiring::new_session_id(), options, dialog).await
 }
 
 /// A new session under a name that is known already.
@@ -352,8 +364,9 @@ pub(super) async fn begin_run(
     engine: Engine,
     id: SessionId,
     options: SessionOptions,
-    (shown, asks): (OutputOptions, ApprovalAnswerer),
+    dialog: RunDialog,
 ) -> anyhow::Result<RunInProgress> {
+    let RunDialog { shown, asks } = dialog;
     let workspace = options.workspace.clone();
     let handle = engine.open(id, options).await.map_err(engine_failure)?;
     let (open, by) = (Vec::new(), None);

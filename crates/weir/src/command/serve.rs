@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures::stream;
 use weir_install::config::ServerSettings;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::installation::Installation;
 use weir_server::{App, HttpServer, ServerLimits, ServerOptions};
 use weir_store::SqliteStore;
@@ -21,17 +21,21 @@ use crate::terminal;
 const PASSWORD_FILE_BYTES_MAX: u64 = 4096;
 
 /// Serves.
-pub(super) async fn run_server(cx: Cx, args: ServeArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn run_server(
+    cx: InstallationContext,
+    args: ServeArgs,
+) -> anyhow::Result<ExitCode> {
     let settings = cx.config()?.settings.server.clone();
     let metrics_token = metrics_token(&cx, &settings.metrics_token_env)?;
     let options = ServerOptions { metrics_token, ..server_options(&settings, &args)? };
     let database = args.database.clone().unwrap_or_else(|| settings.database.clone());
     let state = cx.dirs.state.clone();
-    let house = Installation::open(cx, &database).await?;
+    let installation = Installation::open(cx, &database).await?;
     if let Some(warning) = describe_store_damage(&state) {
         terminal::err_message(&format!("warning: {warning}"));
     }
-    let app = App::new(Arc::new(house), options).map_err(|error| usage(error.to_string()))?;
+    let app =
+        App::new(Arc::new(installation), options).map_err(|error| usage(error.to_string()))?;
     first_admin(&app, &args).await?;
     if let Some(reason) = app.refuse_to_listen().await.map_err(usage)? {
         return Err(usage(reason));
@@ -130,7 +134,7 @@ fn server_options(settings: &ServerSettings, args: &ServeArgs) -> anyhow::Result
 }
 
 /// The token of the variable `name`; an empty name means that there is none.
-fn metrics_token(cx: &Cx, name: &str) -> anyhow::Result<Option<String>> {
+fn metrics_token(cx: &InstallationContext, name: &str) -> anyhow::Result<Option<String>> {
     if name.is_empty() {
         return Ok(None);
     }

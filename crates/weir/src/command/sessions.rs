@@ -7,7 +7,7 @@ use weir_core::governance::filter::one_line;
 use weir_core::session::child;
 use weir_engine::engine::EngineError;
 use weir_engine::ports::{SessionMeta, Store as _};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::session_ids::{self, SubAgentListing};
 pub(super) use weir_install::sessions::meta;
 use weir_install::sessions::{SessionSummary, line, load_session_facts, transcript};
@@ -30,7 +30,7 @@ pub(super) use export::write_new_output;
 
 /// Does what was asked.
 pub(crate) async fn run_sessions_command(
-    cx: &Cx,
+    cx: &InstallationContext,
     command: SessionsCommand,
 ) -> anyhow::Result<ExitCode> {
     match command {
@@ -53,7 +53,7 @@ async fn session_status(store: &SqliteStore, meta: &SessionMeta) -> anyhow::Resu
     Ok(meta.status.clone())
 }
 
-async fn list_sessions(cx: &Cx, args: &SessionsListArgs) -> anyhow::Result<()> {
+async fn list_sessions(cx: &InstallationContext, args: &SessionsListArgs) -> anyhow::Result<()> {
     let store = cx.local_store()?;
     let workspace = args.here.then(|| cx.folder.display().to_string());
     let agents = if args.all { SubAgentListing::Shown } else { SubAgentListing::Hidden };
@@ -89,7 +89,7 @@ async fn list_sessions(cx: &Cx, args: &SessionsListArgs) -> anyhow::Result<()> {
     out_line(&format_table(&rows))
 }
 
-async fn show_session(cx: &Cx, args: &SessionsShowArgs) -> anyhow::Result<()> {
+async fn show_session(cx: &InstallationContext, args: &SessionsShowArgs) -> anyhow::Result<()> {
     let store = cx.local_store()?;
     let id = session_ids::find_session_id(store.as_ref(), &args.session).await?;
     let meta = meta(store.as_ref(), &id).await?;
@@ -105,14 +105,15 @@ async fn show_session(cx: &Cx, args: &SessionsShowArgs) -> anyhow::Result<()> {
         return out_json(&value);
     }
     out_line(&summary.summary_text())?;
+    let mut reader = transcript::ConversationReader::default();
     let shown = facts.iter().filter_map(|fact| match args.all {
-        true => Some(transcript::fact_line(fact)),
-        false => transcript::brief_fact_text(fact),
+        true => Some(reader.read_line(fact)),
+        false => reader.read_brief_text(fact),
     });
     out_line(&shown.collect::<Vec<_>>().join("\n"))
 }
 
-async fn fork_session(cx: &Cx, args: &SessionsForkArgs) -> anyhow::Result<()> {
+async fn fork_session(cx: &InstallationContext, args: &SessionsForkArgs) -> anyhow::Result<()> {
     let store = cx.local_store()?;
     let source = session_ids::find_session_id(store.as_ref(), &args.session).await?;
     let fork = wiring::new_session_id();
@@ -132,7 +133,10 @@ async fn fork_session(cx: &Cx, args: &SessionsForkArgs) -> anyhow::Result<()> {
     out_line(&format!("  weir run --resume {fork} \"…\""))
 }
 
-async fn search_sessions(cx: &Cx, args: &SessionsSearchArgs) -> anyhow::Result<()> {
+async fn search_sessions(
+    cx: &InstallationContext,
+    args: &SessionsSearchArgs,
+) -> anyhow::Result<()> {
     let store = cx.local_store()?;
     let words = args.words.join(" ");
     let hits = store.search_passages(&words, args.limit).await?;

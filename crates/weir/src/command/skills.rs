@@ -10,7 +10,7 @@ use weir_engine::skills::{self, FoundSkill, SkillSource};
 use weir_install::catalogue::skills::{
     find_skill_faults, inbox as proposals, place, sha256_hex, survey,
 };
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use crate::failure::{exit, usage};
 use crate::options::{JsonFlag, SkillArgs, SkillsCommand, SkillsValidateArgs};
@@ -24,7 +24,7 @@ const DESCRIPTION_CHARS_MAX: usize = 100;
 
 /// Lists, shows, validates, adds, removes; settles what was proposed.
 pub(crate) async fn run_skills_command(
-    cx: &Cx,
+    cx: &InstallationContext,
     command: SkillsCommand,
 ) -> anyhow::Result<ExitCode> {
     match command {
@@ -39,7 +39,7 @@ pub(crate) async fn run_skills_command(
     }
 }
 
-async fn list_skills(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
+async fn list_skills(cx: &InstallationContext, flag: JsonFlag) -> anyhow::Result<ExitCode> {
     let (_, mut survey) = survey(cx).await?;
     survey.skills.sort_by(|a, b| a.name.cmp(&b.name));
     let proposals = cx.session_store()?.proposals("skill").await?;
@@ -111,7 +111,7 @@ fn as_json(skill: &FoundSkill) -> Value {
     })
 }
 
-async fn show_skill(cx: &Cx, args: &SkillArgs) -> anyhow::Result<ExitCode> {
+async fn show_skill(cx: &InstallationContext, args: &SkillArgs) -> anyhow::Result<ExitCode> {
     let (workspace, survey) = survey(cx).await?;
     let named = || survey.skills.iter().filter(|skill| skill.name == args.name);
     let skill = named().find(|skill| skill.is_used()).or_else(|| named().next());

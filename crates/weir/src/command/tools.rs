@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use weir_core::tool::ToolSpec;
 use weir_install::catalogue::made as custom;
 use weir_install::catalogue::tools::tool_group_name;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use crate::failure::usage;
 use crate::options::ToolsCommand;
@@ -16,7 +16,10 @@ use crate::terminal::{format_table, out_json, out_line};
 mod made;
 
 /// Lists or shows; makes, accepts, switches off, takes away.
-pub(crate) async fn run_tools_command(cx: &Cx, command: ToolsCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_tools_command(
+    cx: &InstallationContext,
+    command: ToolsCommand,
+) -> anyhow::Result<ExitCode> {
     let tools = weir_tools::built_in_tools();
     match command {
         ToolsCommand::List(flag) if flag.json => {

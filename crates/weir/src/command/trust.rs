@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::Clock as _;
 use weir_install::config::WorkspaceConfig;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::trust::{
     FileSnapshot, OfferKind, TrustOffer, TrustRecord, TrustStore, WorkspaceTrust,
     collect_trust_offers, find_governed_files, judge_record, judge_workspace, offer_row,
@@ -26,7 +26,10 @@ const FILES_SHOWN_MAX: usize = 60;
 const CHANGES_SHOWN_MAX: usize = 60;
 
 /// Trusts, lists, removes.
-pub(crate) fn run_trust_command(cx: &Cx, args: &TrustArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run_trust_command(
+    cx: &InstallationContext,
+    args: &TrustArgs,
+) -> anyhow::Result<ExitCode> {
     if args.list {
         list_trusted_workspaces(cx, args.json.json)?;
         return Ok(ExitCode::SUCCESS);
@@ -47,7 +50,7 @@ struct TrustReview {
     files: FileSnapshot,
 }
 
-fn grant_trust(cx: &Cx, args: &TrustArgs) -> anyhow::Result<ExitCode> {
+fn grant_trust(cx: &InstallationContext, args: &TrustArgs) -> anyhow::Result<ExitCode> {
     // A damaged file would be found when the answer is written: that is too late.
     TrustStore::read_from_state(&cx.dirs.state).map_err(usage)?;
     let shown = review_workspace(cx)?;
@@ -83,7 +86,7 @@ fn grant_trust(cx: &Cx, args: &TrustArgs) -> anyhow::Result<ExitCode> {
 
 /// Reads everything that would be trusted. Files are hashed before and after they are understood:
 /// what is shown is what is trusted.
-fn review_workspace(cx: &Cx) -> anyhow::Result<TrustReview> {
+fn review_workspace(cx: &InstallationContext) -> anyhow::Result<TrustReview> {
     let cannot =
         |why: String| usage(format!("this workspace cannot be trusted: {}", visible_text(&why)));
     let found = find_governed_files(&cx.folder).map_err(cannot)?;
@@ -96,21 +99,21 @@ fn review_workspace(cx: &Cx) -> anyhow::Result<TrustReview> {
     Ok(TrustReview { offers, files })
 }
 
-fn check_unchanged(cx: &Cx, files: &FileSnapshot) -> anyhow::Result<()> {
+fn check_unchanged(cx: &InstallationContext, files: &FileSnapshot) -> anyhow::Result<()> {
     match find_governed_files(&cx.folder).and_then(|found| snapshot_files(&found)) {
         Ok(now) if now == *files => Ok(()),
         _ => Err(usage("its files have changed meanwhile; nothing was trusted, review them again")),
     }
 }
 
-fn save_trust_record(cx: &Cx, files: FileSnapshot) -> anyhow::Result<()> {
+fn save_trust_record(cx: &InstallationContext, files: FileSnapshot) -> anyhow::Result<()> {
     check_unchanged(cx, &files)?;
     let trusted_at = SystemClock::default().now();
     let record = TrustRecord { trusted_at, by: wiring::principal_name(cx), files };
     TrustStore::add_record(&cx.dirs.state, &cx.folder, record)
 }
 
-fn trust_question(cx: &Cx, shown: &TrustReview) -> String {
+fn trust_question(cx: &InstallationContext, shown: &TrustReview) -> String {
     let folder = visible_text(&cx.folder.display().to_string());
     match summarize_offers(&shown.offers) {
         (_, 0) => format!("Trust {folder}?"),
@@ -118,7 +121,11 @@ fn trust_question(cx: &Cx, shown: &TrustReview) -> String {
     }
 }
 
-fn describe_trust_review(cx: &Cx, trust: &WorkspaceTrust, shown: &TrustReview) -> String {
+fn describe_trust_review(
+    cx: &InstallationContext,
+    trust: &WorkspaceTrust,
+    shown: &TrustReview,
+) -> String {
     let folder = visible_text(&cx.folder.display().to_string());
     let mut text = format!("{folder} is {trust}.\n");
     let changes = trust.file_changes();
@@ -157,7 +164,7 @@ fn describe_trust_review(cx: &Cx, trust: &WorkspaceTrust, shown: &TrustReview) -
     text
 }
 
-fn as_json(cx: &Cx, trust: &WorkspaceTrust, shown: &TrustReview) -> Value {
+fn as_json(cx: &InstallationContext, trust: &WorkspaceTrust, shown: &TrustReview) -> Value {
     let mut json = state_json(&cx.folder, trust);
     json["offers"] = json!(shown.offers);
     json["files"] = json!(shown.files);
@@ -181,7 +188,7 @@ fn state_json(folder: &Path, trust: &WorkspaceTrust) -> Value {
     })
 }
 
-fn list_trusted_workspaces(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+fn list_trusted_workspaces(cx: &InstallationContext, as_json: bool) -> anyhow::Result<()> {
     let store = TrustStore::read_from_state(&cx.dirs.state).map_err(usage)?;
     let judged = store.all_records().map(|(folder, record)| {
         let trust = match folder.is_dir() {
@@ -202,7 +209,7 @@ fn list_trusted_workspaces(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
     }
 }
 
-fn remove(cx: &Cx, args: &TrustArgs) -> anyhow::Result<()> {
+fn remove(cx: &InstallationContext, args: &TrustArgs) -> anyhow::Result<()> {
     let folder = match &args.folder {
         Some(folder) => canonical_or_absolute(folder)?,
         None => cx.folder.clone(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_engine::ports::Clock as _;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::models;
 use weir_install::session_ids::{self, SubAgentListing};
 use weir_install::wiring::{self, SUPERVISE, SessionOverrides, SystemClock};
@@ -21,8 +21,8 @@ use weir_tui::text::theme::Theme;
 use crate::failure::{exit, failure_with_status, usage};
 use crate::options::TuiArgs;
 use crate::terminal;
-use crate::tui::local::{self, FirstSession, FirstSessionPicker};
-use crate::tui::remote;
+use weir_terminal::local::{self, FirstSession, FirstSessionPicker};
+use weir_terminal::remote;
 
 mod first;
 mod keyboard;
@@ -31,7 +31,10 @@ mod keyboard;
 const GIVE_BACK_WAIT: Duration = Duration::from_secs(10);
 
 /// Shows the face until the person leaves.
-pub(super) async fn run_terminal_interface(cx: Cx, mut args: TuiArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn run_terminal_interface(
+    cx: InstallationContext,
+    mut args: TuiArgs,
+) -> anyhow::Result<ExitCode> {
     let face = TerminalFrontEnd::from_flags(&cx, &args)?;
     let cx = match find_missing_model(&cx, &args).await? {
         None => cx,
@@ -46,14 +49,16 @@ pub(super) async fn run_terminal_interface(cx: Cx, mut args: TuiArgs) -> anyhow:
     let left = match &args.attach {
         Some(url) => {
             let which = which_there(&args)?;
-            let there = remote::connect_to_server(&cx, url).await?;
+            let there = remote::connect_to_server(&cx, url, &terminal::SIGN_IN_PROMPTS).await?;
             let thinking = args.thinking.map(Thinking::from);
             face.run_served_by(|far| there.serve_link(which, thinking, far)).await?
         }
         None => {
             let begin = choose_first_session(&cx, &args).await?;
             face.run_served_by(|far| async move {
-                local::serve_link(cx, begin, far).await;
+                // What would be printed must not fall into what the face draws.
+                let mut remarks = terminal::gather_remarks();
+                local::serve_link(cx, begin, remarks.remark_channel(), far).await;
                 Ok(())
             })
             .await?
@@ -68,7 +73,7 @@ pub(super) async fn run_terminal_interface(cx: Cx, mut args: TuiArgs) -> anyhow:
 /// What a person is asked for before a new session can begin here; `None`: nothing, or there is nobody
 /// who could be asked.
 async fn find_missing_model(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &TuiArgs,
 ) -> anyhow::Result<Option<models::MissingForModel>> {
     let is_new = args.resume.is_none() && args.fork.is_none() && !args.continue_last;
@@ -107,7 +112,7 @@ impl TerminalFrontEnd {
     ///
     /// # Errors
     /// A usage error: no terminal, no such theme, or an agent asks.
-    fn from_flags(cx: &Cx, args: &TuiArgs) -> anyhow::Result<TerminalFrontEnd> {
+    fn from_flags(cx: &InstallationContext, args: &TuiArgs) -> anyhow::Result<TerminalFrontEnd> {
         if is_below_supervisor(cx.environment.all_variables(), SUPERVISE) {
             return Err(usage(
                 "`weir` was started by a command that an agent runs, but only a person may answer \
@@ -212,7 +217,10 @@ fn which_there(args: &TuiArgs) -> anyhow::Result<SessionTarget> {
 ///
 /// # Errors
 /// A usage error: no such session; no model can be asked for a new one.
-async fn choose_first_session(cx: &Cx, args: &TuiArgs) -> anyhow::Result<FirstSession> {
+async fn choose_first_session(
+    cx: &InstallationContext,
+    args: &TuiArgs,
+) -> anyhow::Result<FirstSession> {
     let flags = overrides_from_flags(args);
     let profile = wiring::choose_profile(cx, &flags, None)?;
     // A wrong rule is said before the terminal is taken.
@@ -239,11 +247,16 @@ async fn choose_first_session(cx: &Cx, args: &TuiArgs) -> anyhow::Result<FirstSe
     Ok(FirstSession { which, flags, picks })
 }
 
-async fn find_named_session(cx: &Cx, text: &str) -> anyhow::Result<weir_core::ids::SessionId> {
+async fn find_named_session(
+    cx: &InstallationContext,
+    text: &str,
+) -> anyhow::Result<weir_core::ids::SessionId> {
     session_ids::find_session_id(cx.local_store()?.as_ref(), text).await
 }
 
-async fn newest_session_here(cx: &Cx) -> anyhow::Result<weir_core::ids::SessionId> {
+async fn newest_session_here(
+    cx: &InstallationContext,
+) -> anyhow::Result<weir_core::ids::SessionId> {
     let folder = Some(cx.folder.display().to_string());
     let newest = session_ids::list_newest_sessions(
         cx.local_store()?.as_ref(),

@@ -1,64 +1,41 @@
 //! `weir undo`: the file changes of a run, taken back and brought back (G7).
 //!
-//! What is put back is worked out by the engine; here it is chosen, shown, and noted in the
-//! session's journal, so that the agent knows when it goes on.
+//! What is put back is worked out by the engine, and taken back by the installation; here it is named
+//! and shown.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
-use weir_core::event::CheckpointRestored;
-use weir_core::ids::{CallId, CheckpointId, SessionId};
-use weir_core::input::SessionCommand;
+use weir_core::ids::SessionId;
 use weir_engine::family;
-use weir_engine::pen::SessionPen;
-use weir_engine::ports::{CheckpointFilter, CheckpointInfo, Checkpoints as _, Clock as _};
-use weir_engine::rewind;
-use weir_engine::undo::{
-    Merge, RestoreOrigin, RestorePlan, UndoConflict, compute_restore_plan, perform_restore,
-};
-use weir_install::cx::Cx;
+use weir_engine::ports::{CheckpointFilter, CheckpointInfo, Checkpoints as _};
+use weir_engine::undo::{Merge, UndoConflict};
+use weir_install::context::InstallationContext;
 use weir_install::session_ids;
-use weir_install::wiring::{self, SystemClock};
-use weir_store::this_process;
+use weir_install::undo::{self, UndoChoice, UndoRequest, UndoResult};
+use weir_install::wiring;
 
-use super::checkpoints::{difference, resolve_named_paths, short_checkpoint_id};
+use super::checkpoints::{resolve_named_paths, short_checkpoint_id};
 use super::sessions::{meta, single_visible_line};
-use crate::failure::{engine_failure, exit, usage};
+use crate::failure::{exit, usage};
 use crate::options::UndoArgs;
 use crate::terminal::{out_json, out_line};
 
-/// What is to be taken back.
+/// What is to be taken back, and how it is told.
 pub(super) struct TakeBack {
-    /// Whose changes.
-    pub(super) session: SessionId,
-    /// Of which run.
-    pub(super) run: String,
-    /// Of this call alone.
-    pub(super) call: Option<CallId>,
-    /// The checkpoints taken before them.
-    pub(super) checkpoints: Vec<CheckpointInfo>,
-    /// Only these paths; empty: all.
-    pub(super) only: Vec<String>,
-    /// Write merges that have no overlap.
-    pub(super) merge: bool,
+    /// What; its checkpoints the newest first.
+    pub(super) request: UndoRequest,
     /// Change nothing.
     pub(super) dry_run: bool,
     /// Print JSON.
     pub(super) json: bool,
 }
 
-/// What came of it.
-struct UndoResult {
-    /// The checkpoint of the restore itself.
-    checkpoint: Option<CheckpointId>,
-    /// Path and change, in words.
-    changes: Vec<(String, difference::PathChangeStats)>,
-    conflicts: Vec<UndoConflict>,
-    already: Vec<String>,
-}
-
-pub(crate) async fn undo_run_changes(cx: &Cx, args: UndoArgs) -> anyhow::Result<ExitCode> {
+pub(crate) async fn undo_run_changes(
+    cx: &InstallationContext,
+    args: UndoArgs,
+) -> anyhow::Result<ExitCode> {
     let (there, session) = match &args.session {
         Some(text) => {
             let store = cx.local_store()?;
@@ -75,24 +52,26 @@ pub(crate) async fn undo_run_changes(cx: &Cx, args: UndoArgs) -> anyhow::Result<
         only.is_empty() || info.changes.iter().any(|change| only.contains(&change.path))
     };
     let all = all.into_iter().filter(touched).collect();
-    let checkpoints = choose_checkpoints(all, &args)?;
+    let choice = UndoChoice { run: args.run, redo: args.redo };
+    let checkpoints = undo::choose_checkpoints(all, &choice)?;
     let newest = &checkpoints[0];
-    let back = TakeBack {
+    let request = UndoRequest {
         session: family::root_session(&newest.session),
         run: newest.run.clone(),
         call: None,
         only,
         merge: args.merge,
-        dry_run: args.dry_run,
-        json: args.json.json,
         checkpoints,
     };
-    take_back(&there, back).await
+    take_back(&there, TakeBack { request, dry_run: args.dry_run, json: args.json.json }).await
 }
 
 /// All checkpoints of a session, newest first: of the one that is named, or of that which changed
 /// the folder last.
-async fn changes_of(cx: &Cx, session: Option<SessionId>) -> anyhow::Result<Vec<CheckpointInfo>> {
+async fn changes_of(
+    cx: &InstallationContext,
+    session: Option<SessionId>,
+) -> anyhow::Result<Vec<CheckpointInfo>> {
     let checkpoints = wiring::open_checkpoints(cx);
     let session = match session {
         Some(session) => Some(family::root_session(&session)),
@@ -103,7 +82,7 @@ async fn changes_of(cx: &Cx, session: Option<SessionId>) -> anyhow::Result<Vec<C
         }
     };
     let found = match session {
-        Some(session) => with_agents(cx, &session).await?,
+        Some(session) => undo::list_session_checkpoints(cx, &session).await?,
         None => Vec::new(),
     };
     if found.is_empty() {
@@ -116,122 +95,19 @@ async fn changes_of(cx: &Cx, session: Option<SessionId>) -> anyhow::Result<Vec<C
     Ok(found)
 }
 
-/// The checkpoints of a session and of its sub-agents, newest first: what those changed belongs to
-/// the run that they worked for (M6).
-pub(crate) async fn with_agents(
-    cx: &Cx,
-    session: &SessionId,
-) -> anyhow::Result<Vec<CheckpointInfo>> {
-    let (store, checkpoints) = (cx.local_store()?, wiring::open_checkpoints(cx));
-    let saved =
-        rewind::session_checkpoints(store.as_ref(), checkpoints.as_ref(), &cx.folder, session);
-    saved.await.map_err(engine_failure)
-}
-
-/// What to take back of `all` (newest first): never empty, newest first.
-pub(crate) fn choose_checkpoints(
-    all: Vec<CheckpointInfo>,
-    args: &UndoArgs,
-) -> anyhow::Result<Vec<CheckpointInfo>> {
-    if args.redo {
-        let restore = all.into_iter().find(|info| info.call.is_none());
-        let restore = restore.ok_or_else(|| usage("there is no undo to redo"))?;
-        return Ok(vec![restore]);
-    }
-    let run = match (&args.run, all.first()) {
-        (Some(run), _) => run.clone(),
-        // The last change was an undo: taking that back brings the changes back.
-        (None, Some(newest)) if newest.call.is_none() => return Ok(vec![newest.clone()]),
-        (None, Some(newest)) => newest.run.clone(),
-        (None, None) => return Err(usage("there is nothing to undo")),
-    };
-    let (found, others): (Vec<_>, Vec<_>) =
-        all.into_iter().filter(|info| info.call.is_some()).partition(|info| info.run == run);
-    if found.is_empty() {
-        let mut runs: Vec<String> = others.into_iter().map(|info| info.run).collect();
-        runs.dedup();
-        let runs = if runs.is_empty() { "none".into() } else { runs.join(", ") };
-        return Err(usage(format!("run {run} changed no file; runs that did: {runs}")));
-    }
-    Ok(found)
-}
-
-/// Takes changes back, or says what that would do. While it works nobody can run the session.
-pub(super) async fn take_back(cx: &Cx, mut back: TakeBack) -> anyhow::Result<ExitCode> {
-    // Oldest first: what was there before the first of several changes comes back.
-    back.checkpoints.reverse();
-    let done = if back.dry_run {
-        let restore = plan_restore(cx, &back).await?;
-        UndoResult::from_restore(restore, None)
-    } else {
-        let owner = this_process("weir undo");
-        let principal = wiring::principal_name(cx);
-        let pen =
-            SessionPen::take_session(cx.local_store()?, &owner, &principal, &back.session).await;
-        let mut pen = pen.map_err(engine_failure)?;
-        let done = apply_restore(cx, &back, &mut pen).await;
-        pen.give_back().await.map_err(engine_failure)?;
-        done?
+/// Takes changes back, or says what that would do.
+pub(super) async fn take_back(
+    cx: &InstallationContext,
+    mut back: TakeBack,
+) -> anyhow::Result<ExitCode> {
+    back.request.checkpoints.reverse();
+    let done = match back.dry_run {
+        true => undo::preview_undo(cx, &back.request).await?,
+        false => undo::perform_undo(cx, &back.request, "weir undo").await?,
     };
     show_undo_result(&back, &done)?;
     let left = !done.conflicts.is_empty();
     Ok(if left { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
-}
-
-async fn plan_restore(cx: &Cx, back: &TakeBack) -> anyhow::Result<RestorePlan> {
-    let checkpoints = wiring::open_checkpoints(cx);
-    let workspace = cx.open_workspace()?;
-    let planned =
-        compute_restore_plan(checkpoints.as_ref(), &workspace, &back.checkpoints, &back.only);
-    let mut restore = planned.await?;
-    if back.merge {
-        restore.accept_merges();
-    }
-    Ok(restore)
-}
-
-async fn apply_restore(
-    cx: &Cx,
-    back: &TakeBack,
-    pen: &mut SessionPen,
-) -> anyhow::Result<UndoResult> {
-    let restore = plan_restore(cx, back).await?;
-    let workspace = cx.open_workspace()?;
-    let checkpoints = wiring::open_checkpoints(cx);
-    let clock = SystemClock::default();
-    let (session, run) = (back.session.clone(), back.run.clone());
-    let origin = RestoreOrigin { session, run, ts: clock.now() };
-    let mut done = UndoResult::from_restore(restore.clone(), None);
-    let applied = perform_restore(checkpoints.as_ref(), &workspace, restore, origin).await?;
-    let Some((checkpoint, paths)) = applied else { return Ok(done) };
-    done.checkpoint = Some(checkpoint.clone());
-    if pen.session().run().is_some() {
-        // It was interrupted: what follows from that comes before what the person did now.
-        let engine = env!("CARGO_PKG_VERSION").to_owned();
-        let resumed = pen.record_command(clock.now(), SessionCommand::Resume { engine }).await;
-        resumed.map_err(engine_failure)?;
-    }
-    let conflicts = done.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
-    let by = wiring::principal_name(cx);
-    let fact = CheckpointRestored { checkpoint, call: back.call, paths, conflicts, by };
-    pen.record_command(clock.now(), SessionCommand::Restored(fact))
-        .await
-        .map_err(engine_failure)?;
-    Ok(done)
-}
-
-impl UndoResult {
-    fn from_restore(restore: RestorePlan, checkpoint: Option<CheckpointId>) -> UndoResult {
-        let changes = restore.entries.iter().map(|entry| {
-            (entry.path.clone(), difference::compare_path_contents(&entry.before, &entry.after))
-        });
-        UndoResult {
-            checkpoint,
-            changes: changes.collect(),
-            conflicts: restore.conflicts,
-            already: restore.already,
-        }
-    }
 }
 
 fn show_undo_result(back: &TakeBack, done: &UndoResult) -> anyhow::Result<()> {
@@ -248,10 +124,10 @@ fn show_undo_result(back: &TakeBack, done: &UndoResult) -> anyhow::Result<()> {
             .iter()
             .map(|conflict| json!({ "path": conflict.path, "merge": merge(conflict) }));
         return out_json(&json!({
-            "session": back.session,
-            "run": back.run,
-            "call": back.call,
-            "checkpoints": back.checkpoints.iter().map(|info| &info.id).collect::<Vec<_>>(),
+            "session": back.request.session,
+            "run": back.request.run,
+            "call": back.request.call,
+            "checkpoints": back.request.checkpoints.iter().map(|info| &info.id).collect::<Vec<_>>(),
             "dry_run": back.dry_run,
             "restored": restored.collect::<Vec<_>>(),
             "conflicts": conflicts.collect::<Vec<_>>(),
@@ -260,8 +136,9 @@ fn show_undo_result(back: &TakeBack, done: &UndoResult) -> anyhow::Result<()> {
         }));
     }
     let mut lines = Vec::new();
-    let names: Vec<String> = back.checkpoints.iter().map(short_checkpoint_id).collect();
-    let what = format!("run {} of session {} ({})", back.run, back.session, names.join(", "));
+    let UndoRequest { session, run, checkpoints, .. } = &back.request;
+    let names: Vec<String> = checkpoints.iter().map(short_checkpoint_id).collect();
+    let what = format!("run {run} of session {session} ({})", names.join(", "));
     lines.push(match (done.changes.is_empty(), back.dry_run) {
         (true, _) => format!("Nothing to restore: {what}"),
         (false, true) => format!("Would restore: {what}"),
@@ -285,7 +162,7 @@ fn show_undo_result(back: &TakeBack, done: &UndoResult) -> anyhow::Result<()> {
         lines.push(format!("  {}  {hint}", single_visible_line(&conflict.path)));
     }
     if done.checkpoint.is_some() {
-        lines.push(format!("To redo the changes: weir undo {} --redo", back.session));
+        lines.push(format!("To redo the changes: weir undo {session} --redo"));
     }
     out_line(&lines.join("\n"))
 }

@@ -9,7 +9,7 @@ use weir_engine::scene::SceneOptions;
 use weir_engine::skills::SkillPlaces;
 use weir_engine::slash::{self, ListedCommand};
 use weir_engine::workspace::Workspace;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::wiring;
 
 use crate::failure::usage;
@@ -18,7 +18,7 @@ use crate::terminal::{format_table, out_json, out_line};
 
 /// Lists or shows.
 pub(crate) async fn run_workflows_command(
-    cx: &Cx,
+    cx: &InstallationContext,
     command: WorkflowsCommand,
 ) -> anyhow::Result<ExitCode> {
     let workspace = cx.open_workspace()?;

@@ -1,6 +1,7 @@
 //! The words of `weir permissions` (C3, C9).
 
 use clap::{Args, Subcommand, ValueEnum};
+use weir_core::governance::label::Taint;
 
 use super::{JsonFlag, PermissionWord};
 
@@ -163,6 +164,17 @@ pub(crate) enum LabelWord {
     External,
     /// Both private data and outside content
     Both,
+}
+
+impl From<LabelWord> for Taint {
+    fn from(word: LabelWord) -> Taint {
+        match word {
+            LabelWord::Clean => Taint::Clean,
+            LabelWord::Private => Taint::Private,
+            LabelWord::External => Taint::External,
+            LabelWord::Both => Taint::Both,
+        }
+    }
 }
 
 impl LabelWord {

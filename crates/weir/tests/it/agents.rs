@@ -1,32 +1,19 @@
 //! Scheduled agents (M7): definitions, runs by hand, and a real daemon that starts, dies and goes
 //! on. The calendar has tests of its own; here a tick is a second.
 
-use std::io::Read as _;
-use std::process::{Child, Output, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
-
-use crate::house::{House, Said};
+use weir_test_kit::{CommandOutput, TestInstallation, wait_until};
 
 mod daemon;
 
-/// How long anything may take before a test fails.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// A house with a workspace file and a script.
-fn house(script: &str) -> House {
-    let house = House::new();
-    house.write(&house.at("work/a.txt"), "old\n");
-    house.write(&house.at("s.script"), script);
-    house
+fn house(script: &str) -> TestInstallation {
+    TestInstallation::with_script(script)
 }
 
 /// Adds an agent that plays the script.
-fn add(house: &House, name: &str, args: &[&str]) -> Value {
-    let script = format!("script:{}", house.at("s.script").display());
+fn add(house: &TestInstallation, name: &str, args: &[&str]) -> Value {
+    let script = house.script_model();
     let mut all = vec!["agents", "add", name, "--json", "-m", script.as_str()];
     if !args.contains(&"--prompt") {
         all.extend(["--prompt", "Look at the harbour."]);
@@ -35,100 +22,29 @@ fn add(house: &House, name: &str, args: &[&str]) -> Value {
     house.json(&all)
 }
 
-fn run(house: &House, name: &str) -> Said {
+fn run(house: &TestInstallation, name: &str) -> CommandOutput {
     house.run(&["agents", "run", name])
 }
 
-fn history(house: &House, name: &str) -> Vec<Value> {
+fn history(house: &TestInstallation, name: &str) -> Vec<Value> {
     // Each second has a row, so what was usual would soon hide the one that is looked for.
     let listed = house.json(&["agents", "history", name, "--json", "--limit", "100000"]);
     listed.as_array().expect("a list").clone()
+}
+
+/// What is asked now; `Err`: nothing is.
+fn first_approval(house: &TestInstallation) -> Result<Value, Value> {
+    let listed = house.json(&["approvals", "list", "--json"]);
+    let first = listed["approvals"].as_array().and_then(|open| open.first().cloned());
+    first.ok_or(listed)
 }
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn read(house: &House, path: &str) -> String {
+fn read(house: &TestInstallation, path: &str) -> String {
     std::fs::read_to_string(house.at(path)).unwrap_or_default()
-}
-
-/// The facts of this kind in a session.
-fn facts(house: &House, session: &str, kind: &str) -> Vec<Value> {
-    let shown = house.json(&["sessions", "show", session, "--all", "--json"]);
-    let all = shown["events"].as_array().expect("events").clone();
-    all.into_iter().filter(|fact| fact["kind"] == kind).collect()
-}
-
-/// Waits until `found` finds something.
-fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begun.elapsed() < PATIENCE, "waited too long: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// A program under way, ended with the test. What it says on standard error is heard as it comes.
-struct Running {
-    child: Option<Child>,
-    said: Arc<Mutex<Vec<u8>>>,
-    hears: Option<JoinHandle<()>>,
-}
-
-impl Running {
-    fn start(house: &House, args: &[&str]) -> Running {
-        let mut command = house.command(args);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the program starts");
-        let mut pipe = child.stderr.take().expect("it was piped");
-        let said: Arc<Mutex<Vec<u8>>> = Arc::default();
-        let kept = said.clone();
-        let hears = std::thread::spawn(move || {
-            let mut part = [0; 4096];
-            while let Ok(count @ 1..) = pipe.read(&mut part) {
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.extend_from_slice(&part[..count]);
-            }
-        });
-        Running { child: Some(child), said, hears: Some(hears) }
-    }
-
-    fn signal(&self, name: &str) {
-        let pid = self.child.as_ref().expect("it was started").id().to_string();
-        let sent = std::process::Command::new("kill").args([name, &pid]).status();
-        assert!(sent.expect("the machine has kill").success());
-    }
-
-    /// Waits until it has said these words so often.
-    fn says(&self, words: &str, times: usize) {
-        until(words, || {
-            let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-            let found = String::from_utf8_lossy(&said).matches(words).count();
-            (found >= times).then_some(())
-        });
-    }
-
-    fn end(mut self) -> Output {
-        let child = self.child.take().expect("it was started");
-        let mut output = child.wait_with_output().expect("it ends");
-        self.hears.take().expect("it was started").join().expect("it only reads");
-        output.stderr =
-            std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner));
-        output
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
 }
 
 const SAYS: &str = "says: All quiet.\n";
@@ -173,7 +89,7 @@ fn m7_agents_are_added_shown_paused_and_removed() {
 
     assert!(house.ok(&["agents", "remove", "digest"]).contains("Removed digest"));
     for words in ["show", "pause", "resume", "run", "history", "remove"] {
-        let said = house.to_caller_error(&["agents", words, "digest"]);
+        let said = house.usage_error(&["agents", words, "digest"]);
         assert!(
             said.contains("no scheduled agent \"digest\"") && said.contains("by-hand"),
             "{said}"
@@ -216,7 +132,7 @@ fn m7_what_is_wrong_with_a_schedule_is_said_when_it_is_added() {
     ] {
         let mut all = vec!["agents", "add", name];
         all.extend(args);
-        let said = house.to_caller_error(&all);
+        let said = house.usage_error(&all);
         assert!(said.contains(words), "{all:?}: {words} is missing in {said}");
     }
     let names = house.json(&["agents", "list", "--json"]);
@@ -245,9 +161,9 @@ fn m7_the_prompt_stands_before_the_standard_one_or_in_its_place() {
     let session = text(&runs[0]["session"]);
     let (status, cause) = (text(&runs[0]["state"]), text(&runs[0]["cause"]));
     assert_eq!((runs.len(), status.as_str(), cause.as_str()), (1, "completed", "manual"));
-    let started = facts(&house, &session, "run.started");
+    let started = house.facts_of_kind(&session, "run.started");
     assert_eq!(started[0]["trigger"], "schedule");
-    let input = &facts(&house, &session, "input.accepted")[0];
+    let input = &house.facts_of_kind(&session, "input.accepted")[0];
     assert_eq!(input["by"], "schedule:both");
     assert!(input["content"].to_string().contains("Run of the agent both by hand, 20"), "{input}");
     let listed = house.ok(&["agents", "history", "both"]);
@@ -269,13 +185,13 @@ fn t3_an_agent_sees_what_it_declared_and_an_undeclared_call_is_refused_by_the_ga
     assert_eq!((said.status, said.out.as_str()), (0, "I cannot list.\n"), "{}", said.err);
     let runs = history(&house, "reader");
     let session = text(&runs[0]["session"]);
-    let judged = facts(&house, &session, "call.judged");
+    let judged = house.facts_of_kind(&session, "call.judged");
     let verdicts: Vec<(String, String)> =
         judged.iter().map(|fact| (text(&fact["verdict"]), text(&fact["gate"]))).collect();
     assert!(verdicts.contains(&("deny".into(), "visible".into())), "{verdicts:?}");
     assert!(verdicts.contains(&("allow".into(), String::new())), "{verdicts:?}");
     assert!(text(&runs[0]["note"]).contains("denied: "), "{}", runs[0]);
-    assert_eq!(facts(&house, &session, "session.opened")[0]["tools"], json!(["read_file"]));
+    assert_eq!(house.facts_of_kind(&session, "session.opened")[0]["tools"], json!(["read_file"]));
 }
 
 #[test]
@@ -289,7 +205,7 @@ fn t3_none_declared_means_none() {
     let said = run(&house, "speaker");
     assert_eq!((said.status, said.out.as_str()), (0, "I only speak.\n"), "{}", said.err);
     let session = text(&history(&house, "speaker")[0]["session"]);
-    assert_eq!(facts(&house, &session, "session.opened")[0]["tools"], json!([]));
+    assert_eq!(house.facts_of_kind(&session, "session.opened")[0]["tools"], json!([]));
 }
 
 #[test]
@@ -318,7 +234,7 @@ fn m7_limits_of_the_definition_hold() {
     let runs = history(&house, "busy");
     assert_eq!(text(&runs[0]["state"]), "limit");
     let session = text(&runs[0]["session"]);
-    assert_eq!(facts(&house, &session, "call.started").len(), 2);
+    assert_eq!(house.facts_of_kind(&session, "call.started").len(), 2);
 }
 
 #[test]
@@ -331,25 +247,18 @@ fn m7_a_run_by_hand_is_refused_while_weir_is_paused_or_the_agent_runs() {
     assert_eq!(history(&house, "writer"), Vec::<Value>::new());
     house.ok(&["release"]);
 
-    let waits = Running::start(&house, &["agents", "run", "writer"]);
-    let open = until("an approval", || {
-        let listed = house.json(&["approvals", "list", "--json"]);
-        listed["approvals"].as_array().and_then(|open| open.first().cloned())
-    });
-    let again = house.to_caller_error(&["agents", "run", "writer"]);
+    let waits = house.start(&["agents", "run", "writer"]);
+    let open = wait_until("there is an approval", || first_approval(&house));
+    let again = house.usage_error(&["agents", "run", "writer"]);
     assert!(
         again.contains("is not finished") && again.contains(&text(&open["session"])),
         "{again}"
     );
     let answered = house.run(&["approvals", "answer", &text(&open["approval"]), "once"]);
     assert_eq!(answered.status, 0, "{}", answered.err);
-    let output = waits.end();
-    let err = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(
-        (output.status.code(), read(&house, "work/a.txt")),
-        (Some(0), "new".into()),
-        "{err}"
-    );
+    let output = waits.wait_for_end();
+    let err = output.err;
+    assert_eq!((output.status, read(&house, "work/a.txt")), (0, "new".into()), "{err}");
     assert_eq!(text(&history(&house, "writer")[0]["state"]), "completed");
 }
 
@@ -358,7 +267,7 @@ fn m7_a_run_that_cannot_be_opened_changes_nothing() {
     let house = house(SAYS);
     add(&house, "lost", &[]);
     std::fs::remove_file(house.at("s.script")).expect("it was there");
-    let said = house.to_caller_error(&["agents", "run", "lost"]);
+    let said = house.usage_error(&["agents", "run", "lost"]);
     assert!(said.contains("s.script"), "{said}");
     assert_eq!(history(&house, "lost"), Vec::<Value>::new());
 }
@@ -375,7 +284,7 @@ fn v2_a_scheduled_agent_thinks_as_much_as_it_was_defined_with() {
         let said = run(&house, name);
         assert_eq!(said.status, 0, "{}{}", said.out, said.err);
         let session = text(&history(&house, name)[0]["session"]);
-        let opened = &facts(&house, &session, "session.opened")[0];
+        let opened = &house.facts_of_kind(&session, "session.opened")[0];
         assert_eq!(opened["config"]["thinking"], level, "{name}");
     }
 }

@@ -1,7 +1,6 @@
 //! Approvals that any terminal can answer (G4) and leases (Z2): real processes that wait, answer,
 //! die and go on.
 
-use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -10,115 +9,62 @@ use weir_core::ids::{ApprovalId, SessionId, Timestamp};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_engine::ports::{Append, FileMark, RemoteCommand, SessionMeta, Store};
 use weir_store::SqliteStore;
-
-use crate::house::{House, Said};
+use weir_test_kit::{CommandOutput, PATIENCE, RunningProgram, TestInstallation, wait_until};
 
 mod server_asks;
 mod sub_agents;
 mod terminal;
 
-/// How long anything may take before a test fails.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// A house with a workspace file and a script.
-fn house(script: &str) -> House {
-    let house = House::new();
-    house.write(&house.at("work/a.txt"), "old\n");
-    house.write(&house.at("s.script"), script);
-    house
+fn house(script: &str) -> TestInstallation {
+    TestInstallation::with_script(script)
 }
 
 /// A run that waits for answers, ended with the test.
-struct Running(Option<Child>);
-
-impl Running {
-    fn start(house: &House, args: &[&str]) -> Running {
-        let script = format!("script:{}", house.at("s.script").display());
-        let mut all = vec!["run", "-m", script.as_str(), "--ask-elsewhere"];
-        all.extend(args);
-        let mut command = house.command(&all);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Running(Some(command.spawn().expect("the program starts")))
-    }
-
-    fn end(mut self) -> Output {
-        let child = self.0.take().expect("it was started");
-        child.wait_with_output().expect("it ends")
-    }
-
-    /// As `kill -9` does it.
-    fn kill(mut self) {
-        let mut child = self.0.take().expect("it was started");
-        child.kill().expect("it runs");
-        child.wait().expect("it ends");
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.0.take() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
+fn start(house: &TestInstallation, args: &[&str]) -> RunningProgram {
+    let script = house.script_model();
+    let mut all = vec!["run", "-m", script.as_str(), "--ask-elsewhere"];
+    all.extend(args);
+    house.start(&all)
 }
 
 fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }
 
-fn read(house: &House, path: &str) -> String {
+fn read(house: &TestInstallation, path: &str) -> String {
     std::fs::read_to_string(house.at(path)).unwrap_or_default()
 }
 
-fn list(house: &House) -> Value {
+fn list(house: &TestInstallation) -> Value {
     house.json(&["approvals", "list", "--json"])
 }
 
 /// Waits until something of this kind is open other than `before`; the newest.
-fn opened(house: &House, kind: &str, id: &str, before: &[&str]) -> Value {
-    let begun = Instant::now();
-    loop {
+fn opened(house: &TestInstallation, kind: &str, id: &str, before: &[&str]) -> Value {
+    wait_until("something is asked", || {
         let listed = list(house);
         let all = listed[kind].as_array().expect("a list");
-        if let Some(found) = all.iter().find(|a| !before.contains(&a[id].as_str().unwrap_or(""))) {
-            return found.clone();
-        }
-        assert!(begun.elapsed() < PATIENCE, "nothing is asked: {listed}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        let is_new = |open: &&Value| !before.contains(&open[id].as_str().unwrap_or(""));
+        all.iter().find(is_new).cloned().ok_or(listed)
+    })
 }
 
-fn asked(house: &House, before: &[&str]) -> Value {
+fn asked(house: &TestInstallation, before: &[&str]) -> Value {
     opened(house, "approvals", "approval", before)
 }
 
-fn answer(house: &House, id: &str, words: &[&str]) -> Said {
+fn answer(house: &TestInstallation, id: &str, words: &[&str]) -> CommandOutput {
     let mut args = vec!["approvals", "answer", id];
     args.extend(words);
     house.run(&args)
 }
 
-fn resume(house: &House, session: &str, args: &[&str]) -> Said {
-    let script = format!("script:{}", house.at("s.script").display());
+fn resume(house: &TestInstallation, session: &str, args: &[&str]) -> CommandOutput {
+    let script = house.script_model();
     let mut all = vec!["run", "-m", script.as_str(), "--resume", session];
     all.extend(args);
     house.run(&all)
-}
-
-/// The facts of this kind.
-fn facts(house: &House, session: &str, kind: &str) -> Vec<Value> {
-    let shown = house.json(&["sessions", "show", session, "--all", "--json"]);
-    let all = shown["events"].as_array().expect("events").clone();
-    all.into_iter().filter(|fact| fact["kind"] == kind).collect()
 }
 
 const APPENDS: &str = "calls: run_shell {\"command\": \"echo once >> log.txt\"}\n\nsays: Done.\n";
@@ -130,7 +76,7 @@ const ASKS: &str = "calls: ask_followup_question {\"question\": \"Which colour?\
 #[test]
 fn g4_a_run_waits_and_goes_on_when_another_process_answers() {
     let house = house(WRITES);
-    let run = Running::start(&house, &["write it"]);
+    let run = start(&house, &["write it"]);
     let open = asked(&house, &[]);
     assert!(text(&open["held_by"]).contains("weir run"), "{open}");
     assert_eq!(
@@ -148,14 +94,9 @@ fn g4_a_run_waits_and_goes_on_when_another_process_answers() {
     let said = answer(&house, &text(&open["approval"]), &["once"]);
     assert_eq!(said.status, 0, "{}", said.err);
     assert!(said.out.contains("allowed once"), "{}", said.out);
-    let output = run.end();
-    assert_eq!(
-        (output.status.code(), out(&output)),
-        (Some(0), "Done.\n".into()),
-        "{}",
-        err(&output)
-    );
-    assert!(err(&output).contains("was answered elsewhere: allowed once"), "{}", err(&output));
+    let output = run.wait_for_end();
+    assert_eq!((output.status, output.out), (0, "Done.\n".into()), "{}", output.err);
+    assert!(output.err.contains("was answered elsewhere: allowed once"), "{}", output.err);
     assert_eq!(read(&house, "work/a.txt"), "new");
     assert_eq!(list(&house)["approvals"], Value::Array(Vec::new()));
 
@@ -171,21 +112,18 @@ fn g4_a_denial_from_elsewhere_is_read_by_the_model() {
         "calls: write_file {\"path\": \"a.txt\", \"content\": \"new\"}\n\n\
          expect: result \"not on a Friday\"\nsays: Left alone.\n",
     );
-    let run = Running::start(&house, &["--quiet", "write it"]);
+    let run = start(&house, &["--quiet", "write it"]);
     let id = text(&asked(&house, &[])["approval"]);
     assert_eq!(answer(&house, &id, &["deny", "--reason", "not on a Friday"]).status, 0);
-    let output = run.end();
-    assert_eq!((output.status.code(), err(&output)), (Some(0), String::new()));
-    assert_eq!(
-        (out(&output), read(&house, "work/a.txt")),
-        ("Left alone.\n".into(), "old\n".into())
-    );
+    let output = run.wait_for_end();
+    assert_eq!((output.status, output.err), (0, String::new()));
+    assert_eq!((output.out, read(&house, "work/a.txt")), ("Left alone.\n".into(), "old\n".into()));
 }
 
 #[test]
 fn g4_killed_while_asking_answered_while_nobody_runs_it_and_done_exactly_once() {
     let house = house(APPENDS);
-    let run = Running::start(&house, &["append"]);
+    let run = start(&house, &["append"]);
     let open = asked(&house, &[]);
     let (id, session) = (text(&open["approval"]), text(&open["session"]));
     run.kill();
@@ -196,14 +134,14 @@ fn g4_killed_while_asking_answered_while_nobody_runs_it_and_done_exactly_once() 
     assert_eq!(said.status, 0, "{}", said.err);
     assert!(said.out.contains(&format!("weir run --resume {session}")), "{}", said.out);
     assert_eq!(read(&house, "work/log.txt"), "", "an answer runs nothing");
-    assert_eq!(facts(&house, &session, "call.started").len(), 0);
+    assert_eq!(house.facts_of_kind(&session, "call.started").len(), 0);
 
     // A headless resume needs nobody: the answer is there.
     let said = resume(&house, &session, &[]);
     assert_eq!((said.status, said.out.as_str()), (0, "Done.\n"), "{}", said.err);
     assert_eq!(read(&house, "work/log.txt"), "once\n");
-    assert_eq!(facts(&house, &session, "call.unknown").len(), 0);
-    assert_eq!(facts(&house, &session, "call.started").len(), 1);
+    assert_eq!(house.facts_of_kind(&session, "call.unknown").len(), 0);
+    assert_eq!(house.facts_of_kind(&session, "call.started").len(), 1);
     assert_eq!(answer(&house, &id, &["once"]).status, 1);
     assert_eq!(house.run(&["audit", "verify"]).status, 0);
 }
@@ -211,7 +149,7 @@ fn g4_killed_while_asking_answered_while_nobody_runs_it_and_done_exactly_once() 
 #[test]
 fn c2_a_headless_resume_never_hangs_over_an_open_approval() {
     let house = house(APPENDS);
-    let run = Running::start(&house, &["append"]);
+    let run = start(&house, &["append"]);
     let session = text(&asked(&house, &[])["session"]);
     run.kill();
     let said = resume(&house, &session, &["--output", "json"]);
@@ -225,33 +163,34 @@ fn c2_a_headless_resume_never_hangs_over_an_open_approval() {
 fn g4_of_two_answers_at_once_one_wins() {
     for at_rest in [false, true] {
         let house = house(APPENDS);
-        let run = Running::start(&house, &["append"]);
+        let run = start(&house, &["append"]);
         let open = asked(&house, &[]);
         let (id, session) = (text(&open["approval"]), text(&open["session"]));
         let mut run = Some(run);
         if at_rest {
             run.take().expect("it runs").kill();
         }
-        let start = |word: &str| {
-            let mut command = house.command(&["approvals", "answer", &id, word]);
-            command.stdout(Stdio::piped()).stderr(Stdio::piped());
-            command.spawn().expect("the program starts")
-        };
+        let start = |word: &str| house.start(&["approvals", "answer", &id, word]);
         let answers = [start("once"), start("deny"), start("once")];
-        let ended = answers.map(|child| child.wait_with_output().expect("it ends"));
-        let codes: Vec<_> = ended.iter().map(|output| output.status.code()).collect();
-        let won = codes.iter().filter(|code| **code == Some(0)).count();
-        assert_eq!(won, 1, "{codes:?} {:?}", ended.iter().map(err).collect::<Vec<_>>());
-        for lost in ended.iter().filter(|output| output.status.code() != Some(0)) {
-            assert_eq!(lost.status.code(), Some(1));
-            assert!(err(lost).contains("was already answered"), "{}", err(lost));
+        let ended = answers.map(RunningProgram::wait_for_end);
+        let codes: Vec<_> = ended.iter().map(|output| output.status).collect();
+        let won = codes.iter().filter(|code| **code == 0).count();
+        assert_eq!(
+            won,
+            1,
+            "{codes:?} {:?}",
+            ended.iter().map(|output| &output.err).collect::<Vec<_>>()
+        );
+        for lost in ended.iter().filter(|output| output.status != 0) {
+            assert_eq!(lost.status, 1);
+            assert!(lost.err.contains("was already answered"), "{}", lost.err);
         }
-        assert_eq!(facts(&house, &session, "approval.resolved").len(), 1);
+        assert_eq!(house.facts_of_kind(&session, "approval.resolved").len(), 1);
         match run {
-            Some(run) => drop(run.end()),
+            Some(run) => drop(run.wait_for_end()),
             None => drop(resume(&house, &session, &[])),
         }
-        let expected = if codes[1] == Some(0) { "" } else { "once\n" };
+        let expected = if codes[1] == 0 { "" } else { "once\n" };
         assert_eq!(read(&house, "work/log.txt"), expected, "at rest: {at_rest}");
     }
 }
@@ -262,12 +201,12 @@ fn g4_a_file_that_changed_since_the_question_is_left_alone() {
         "calls: write_file {\"path\": \"a.txt\", \"content\": \"new\"}\n\n\
          expect: result \"changed since this call was judged\"\nsays: Somebody was quicker.\n",
     );
-    let run = Running::start(&house, &["write it"]);
+    let run = start(&house, &["write it"]);
     let id = text(&asked(&house, &[])["approval"]);
     house.write(&house.at("work/a.txt"), "theirs\n");
     assert_eq!(answer(&house, &id, &["once"]).status, 0);
-    let output = run.end();
-    assert_eq!(out(&output), "Somebody was quicker.\n", "{}", err(&output));
+    let output = run.wait_for_end();
+    assert_eq!(output.out, "Somebody was quicker.\n", "{}", output.err);
     assert_eq!(read(&house, "work/a.txt"), "theirs\n");
 }
 
@@ -279,7 +218,7 @@ fn write_of(path: &str, content: u32) -> String {
 fn z2_a_lease_for_two_uses_covers_two_further_calls() {
     let script: String = (1..=4).map(|n| write_of("a.txt", n)).collect();
     let house = house(&format!("{script}says: Done.\n"));
-    let run = Running::start(&house, &["count"]);
+    let run = start(&house, &["count"]);
     let first = text(&asked(&house, &[])["approval"]);
     let said = answer(&house, &first, &["session", "--uses", "2"]);
     assert_eq!(said.status, 0, "{}", said.err);
@@ -297,7 +236,7 @@ fn z2_a_lease_for_two_uses_covers_two_further_calls() {
     );
     assert_eq!(list(&house)["leases"], Value::Array(Vec::new()), "a spent lease is none");
     assert_eq!(answer(&house, &second, &["deny"]).status, 0);
-    assert_eq!(run.end().status.code(), Some(0));
+    assert_eq!(run.wait_for_end().status, 0);
     assert_eq!(read(&house, "work/a.txt"), "3");
 }
 
@@ -307,7 +246,7 @@ fn z2_a_lease_that_was_taken_back_asks_again() {
         .map(|(p, n)| write_of(p, n))
         .concat();
     let house = house(&format!("{script}says: Done.\n"));
-    let run = Running::start(&house, &["count"]);
+    let run = start(&house, &["count"]);
     let open = asked(&house, &[]);
     let (first, session) = (text(&open["approval"]), text(&open["session"]));
     assert_eq!(answer(&house, &first, &["session", "--for", "1h"]).status, 0);
@@ -322,14 +261,14 @@ fn z2_a_lease_that_was_taken_back_asks_again() {
     assert!(text(&third["summary"]).contains("a.txt"), "{third}");
     assert_eq!(read(&house, "work/a.txt"), "2");
     assert_eq!(answer(&house, &text(&third["approval"]), &["once"]).status, 0);
-    assert_eq!(run.end().status.code(), Some(0));
+    assert_eq!(run.wait_for_end().status, 0);
     assert_eq!(read(&house, "work/a.txt"), "4");
 }
 
 #[tokio::test]
 async fn g4_an_old_letter_does_nothing() {
     let house = house(&format!("{}{}says: Done.\n", write_of("a.txt", 1), write_of("b.txt", 2)));
-    let run = Running::start(&house, &["count"]);
+    let run = start(&house, &["count"]);
     let open = asked(&house, &[]);
     let (first, session) = (text(&open["approval"]), text(&open["session"]));
     assert_eq!(answer(&house, &first, &["deny"]).status, 0);
@@ -353,10 +292,10 @@ async fn g4_an_old_letter_does_nothing() {
         assert!(begun.elapsed() < PATIENCE, "the letters are not taken");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert_eq!(facts(&house, &session, "approval.resolved").len(), 1);
+    assert_eq!(house.facts_of_kind(&session, "approval.resolved").len(), 1);
     assert_eq!(text(&asked(&house, &[])["approval"]), second, "the other one is still open");
     assert_eq!(answer(&house, &second, &["once"]).status, 0);
-    assert_eq!(run.end().status.code(), Some(0));
+    assert_eq!(run.wait_for_end().status, 0);
     assert_eq!(
         (read(&house, "work/a.txt"), read(&house, "work/b.txt")),
         ("old\n".into(), "2".into())
@@ -367,12 +306,12 @@ async fn g4_an_old_letter_does_nothing() {
 fn g4_nobody_answers_in_time() {
     let house = house(WRITES);
     house.write(&house.user_config(), "[limits]\napproval_timeout = \"1s\"\n");
-    let run = Running::start(&house, &["--output", "json", "write it"]);
-    let output = run.end();
-    let finished: Value = serde_json::from_str(&out(&output)).expect("JSON");
+    let run = start(&house, &["--output", "json", "write it"]);
+    let output = run.wait_for_end();
+    let finished: Value = serde_json::from_str(&output.out).expect("JSON");
     assert_eq!(finished["denials"][0]["by"], "the time limit", "{finished}");
     assert_eq!(read(&house, "work/a.txt"), "old\n");
-    let denied = facts(&house, &text(&finished["session"]), "approval.resolved");
+    let denied = house.facts_of_kind(&text(&finished["session"]), "approval.resolved");
     assert_eq!(denied[0]["decision"], "expired");
 }
 
@@ -381,7 +320,7 @@ fn g4_an_answer_that_comes_too_late_allows_nothing() {
     let house = house(WRITES);
     // Long enough to be seen and ended before it is over, on a machine with other work too.
     house.write(&house.user_config(), "[limits]\napproval_timeout = \"15s\"\n");
-    let run = Running::start(&house, &["write it"]);
+    let run = start(&house, &["write it"]);
     let open = asked(&house, &[]);
     run.kill();
     let expires: jiff::Timestamp = text(&open["expires"]).parse().expect("a time");
@@ -396,7 +335,7 @@ fn g4_an_answer_that_comes_too_late_allows_nothing() {
 }
 
 /// What was allowed for always, in whichever project.
-fn kept_rules(house: &House) -> String {
+fn kept_rules(house: &TestInstallation) -> String {
     let Ok(files) = std::fs::read_dir(house.at("config/weir/projects")) else {
         return String::new();
     };
@@ -406,12 +345,12 @@ fn kept_rules(house: &House) -> String {
 #[test]
 fn g4_always_keeps_the_rule_and_only_when_it_won() {
     let house = house(WRITES);
-    let run = Running::start(&house, &["write it"]);
+    let run = start(&house, &["write it"]);
     let id = text(&asked(&house, &[])["approval"]);
     let said = answer(&house, &id, &["always"]);
     assert_eq!(said.status, 0, "{}", said.err);
     assert!(said.err.contains("is saved in"), "{}", said.err);
-    assert_eq!(run.end().status.code(), Some(0));
+    assert_eq!(run.wait_for_end().status, 0);
     let kept = kept_rules(&house);
     assert!(kept.contains("Edit(") && kept.contains("a.txt"), "{kept}");
     assert!(kept.starts_with("# What was always allowed in "), "it says where: {kept}");
@@ -428,38 +367,33 @@ fn g4_always_keeps_the_rule_and_only_when_it_won() {
     assert!(!house.ok(&["permissions", "list"]).contains("a.txt"), "it can be taken back");
 
     let other = self::house(WRITES);
-    let run = Running::start(&other, &["write it"]);
+    let run = start(&other, &["write it"]);
     let id = text(&asked(&other, &[])["approval"]);
     assert_eq!(answer(&other, &id, &["deny"]).status, 0);
     assert_eq!(answer(&other, &id, &["always"]).status, 1);
-    assert_eq!(run.end().status.code(), Some(0));
+    assert_eq!(run.wait_for_end().status, 0);
     assert_eq!(kept_rules(&other), "", "what lost leaves no rule");
 }
 
 #[test]
 fn g4_a_question_is_answered_from_elsewhere() {
     let house = house(ASKS);
-    let run = Running::start(&house, &["paint"]);
+    let run = start(&house, &["paint"]);
     let open = opened(&house, "questions", "question", &[]);
     assert_eq!(open["options"][1], "blue");
     let id = text(&open["question"]);
     assert_eq!(answer(&house, &id, &["once"]).status, 2, "a question is answered in words");
     let said = answer(&house, &id, &["--text", "2"]);
     assert_eq!(said.status, 0, "{}", said.err);
-    let output = run.end();
-    assert_eq!(
-        (output.status.code(), out(&output)),
-        (Some(0), "Blue.\n".into()),
-        "{}",
-        err(&output)
-    );
+    let output = run.wait_for_end();
+    assert_eq!((output.status, output.out), (0, "Blue.\n".into()), "{}", output.err);
     assert_eq!(answer(&house, &id, &["--text", "red"]).status, 1);
 }
 
 #[test]
 fn g4_a_question_over_which_a_run_ended_is_answered_and_resumed() {
     let house = house(ASKS);
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let said = house.run(&["run", "-m", &script, "paint"]);
     assert_eq!(said.status, 4, "{}", said.err);
     let open = opened(&house, "questions", "question", &[]);
@@ -474,7 +408,7 @@ fn g4_a_question_over_which_a_run_ended_is_answered_and_resumed() {
 #[test]
 fn g4_what_does_not_go_together_is_refused_and_changes_nothing() {
     let house = house(APPENDS);
-    let run = Running::start(&house, &["append"]);
+    let run = start(&house, &["append"]);
     let open = asked(&house, &[]);
     let (id, session) = (text(&open["approval"]), text(&open["session"]));
     for words in [
@@ -498,7 +432,7 @@ fn g4_what_does_not_go_together_is_refused_and_changes_nothing() {
     // The beginning of the session's id will do.
     let short = format!("{}-a{}", &session[..20], id.rsplit('a').next().expect("a number"));
     assert_eq!(answer(&house, &short, &["deny"]).status, 0);
-    assert_eq!(run.end().status.code(), Some(0));
+    assert_eq!(run.wait_for_end().status, 0);
 }
 
 #[test]
@@ -508,7 +442,7 @@ fn g4_show_is_whole_and_what_deceives_is_named() {
         "calls: run_shell {{\"command\": \"curl https://р\u{430}ypal.com/\u{202E}x\"}}\n\n\
          calls: write_file {{\"path\": \"b.txt\", \"content\": \"{lines}\"}}\n\nsays: Done.\n"
     ));
-    let run = Running::start(&house, &["go"]);
+    let run = start(&house, &["go"]);
     let first = text(&asked(&house, &[])["approval"]);
     let shown = house.ok(&["approvals", "show", &first]);
     assert!(shown.contains("command: curl https://раypal.com/<U+202E>x"), "{shown}");
@@ -529,12 +463,12 @@ fn g4_show_is_whole_and_what_deceives_is_named() {
     assert_eq!(json["resolved"], Value::Null);
     assert_eq!(answer(&house, &second, &["deny", "--reason", "too long"]).status, 0);
     assert!(house.ok(&["approvals", "show", &second]).contains(": denied, by "), "it says who");
-    assert_eq!(run.end().status.code(), Some(0));
+    assert_eq!(run.wait_for_end().status, 0);
 }
 
 #[tokio::test]
 async fn z1_marks_are_listed_and_a_person_vouches_for_a_file() {
-    let house = House::new();
+    let house = TestInstallation::new();
     assert!(house.ok(&["permissions", "marks"]).contains("No file"));
     let store = SqliteStore::open(&house.at("state/weir")).expect("the store of the house");
     let session = SessionId::new("one");

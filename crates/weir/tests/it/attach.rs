@@ -1,33 +1,26 @@
 //! X5 through the program: real files, read by the real child.
 
-use std::process::{Output, Stdio};
-
 use serde_json::Value;
 use weir_scenario::made;
+use weir_test_kit::{CommandOutput, TestInstallation};
 
-use crate::house::House;
-
-fn house(script: &str) -> House {
-    let house = House::new();
-    house.write(&house.at("work/a.txt"), "old\n");
-    house.write(&house.at("s.script"), script);
-    house
+fn house(script: &str) -> TestInstallation {
+    TestInstallation::with_script(script)
 }
 
-fn run(house: &House, args: &[&str]) -> Output {
-    let script = format!("script:{}", house.at("s.script").display());
+fn run(house: &TestInstallation, args: &[&str]) -> CommandOutput {
+    let script = house.script_model();
     let mut all = vec!["run", "-m", script.as_str()];
     all.extend(args);
-    house.command(&all).stdin(Stdio::null()).output().expect("the program starts")
+    house.run(&all)
 }
 
-fn put(house: &House, name: &str, bytes: &[u8]) {
+fn put(house: &TestInstallation, name: &str, bytes: &[u8]) {
     std::fs::write(house.at(&format!("work/{name}")), bytes).expect("written");
 }
 
-fn said(output: &Output) -> String {
-    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
-    String::from_utf8_lossy(&text).into_owned()
+fn said(output: &CommandOutput) -> String {
+    output.status_and_text().1
 }
 
 #[test]
@@ -87,7 +80,7 @@ fn x5_bad_files_are_clear_errors_and_nothing_runs() {
     ] {
         let output = run(&house, &[&format!("look at @{name}")]);
         let text = said(&output);
-        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert_eq!(output.status, 2, "{text}");
         assert!(text.contains(name) && words.iter().all(|word| text.contains(word)), "{text}");
     }
 }
@@ -104,11 +97,11 @@ fn x5_a_page_that_inflates_to_gigabytes_does_no_harm() {
 }
 
 /// What a run was told and how its one call was judged: `input.accepted`, `call.judged`.
-fn told_and_judged(house: &House, words: &[&str], input: &str) -> (Value, Value) {
-    let script = format!("script:{}", house.at("s.script").display());
+fn told_and_judged(house: &TestInstallation, words: &[&str], input: &str) -> (Value, Value) {
+    let script = house.script_model();
     let mut all = vec!["run", "-m", &script, "--permission", "full", "--output", "jsonl"];
     all.extend(words);
-    let said = house.run_with(&all, input);
+    let said = house.run_with_input(&all, input);
     let facts: Vec<Value> = said.out.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
     let first = |kind: &str| {
         let found = facts.iter().find(|fact| fact["kind"] == kind);
@@ -158,10 +151,8 @@ fn a16_standard_input_alone_is_the_task_of_the_person() {
     // An empty pipe beside a task is nothing; words without quotes are told how to be written.
     let (told, _) = told_and_judged(&house, &["fetch it", "-"], "");
     assert!(told["added"].as_array().is_none_or(Vec::is_empty), "{told}");
-    assert!(house.to_caller_error(&["run", "fetch", "it"]).contains("whole task in quotes"));
+    assert!(house.usage_error(&["run", "fetch", "it"]).contains("whole task in quotes"));
     assert!(
-        house
-            .to_caller_error(&["run", "-", "--attach", "-"])
-            .contains("cannot be attached as well")
+        house.usage_error(&["run", "-", "--attach", "-"]).contains("cannot be attached as well")
     );
 }

@@ -1,62 +1,25 @@
 //! `weir run` and a disk that is full, read-only or damaged (D9): a clear error, nothing that was
-//! confirmed is lost, effects stop. The server's side is in `serve/bad_input.rs`.
-
-use std::collections::BTreeSet;
-use std::os::unix::fs::FileExt as _;
+//! confirmed is lost, effects stop. The server's side is in the tests of
+//! `weir-server` (`bad_input.rs`).
 
 use serde_json::Value;
-
-use crate::disk::SmallDisk;
-use crate::house::{House, Said};
+use weir_test_kit::{SmallDisk, TestInstallation, damage_page, file_writing_script, written_files};
 
 const MEGABYTE: u64 = 1024 * 1024;
 
-/// So many turns, each with a file of its own outside the state and words that fill the journal.
-pub(crate) fn writes(turns: usize) -> String {
-    let mut noise = 7_u32;
-    let mut word = || {
-        noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        format!("{noise:08x} ")
-    };
-    let mut script = String::from("name: test\n");
-    for turn in 0..turns {
-        let text: String = (0..4_000).map(|_| word()).collect();
-        script.push_str(&format!(
-            "\nsays: Turn {turn}.\ncalls: write_file {{\"path\": \"w{turn}.txt\", \"content\": \
-             \"{text}\"}}\n"
-        ));
-    }
-    script + "\nsays: All is written.\n"
-}
-
-fn house(script: &str) -> House {
-    let house = House::new();
-    let path = house.at("test.script");
-    house.write(&path, script);
-    house.write(&house.user_config(), &format!("model = \"script:{}\"\n", path.display()));
-    house
-}
-
-fn events(said: &Said) -> Vec<Value> {
-    said.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+fn house(script: &str) -> TestInstallation {
+    TestInstallation::with_scripted_model(script, "")
 }
 
 fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
     events.iter().filter(|event| event["kind"] == kind).collect()
 }
 
-/// The files that the script wrote.
-pub(crate) fn written(house: &House) -> BTreeSet<String> {
-    let files = std::fs::read_dir(house.work()).expect("readable");
-    let names = files.map(|file| file.expect("readable").file_name().into_string().expect("text"));
-    names.filter(|name| name.starts_with('w')).collect()
-}
-
 #[test]
 fn d9_on_a_full_disk_a_run_ends_with_a_clear_error_and_goes_on_when_there_is_room() {
-    let house = house(&writes(16));
+    let house = house(&file_writing_script(16));
     let Some(disk) = SmallDisk::under(&house, 48) else { return };
-    let house = house.on(&disk);
+    let house = house.on_disk(&disk);
     // The folder is made while there is room.
     house.ok(&["sessions", "list"]);
     disk.fill(MEGABYTE);
@@ -64,18 +27,18 @@ fn d9_on_a_full_disk_a_run_ends_with_a_clear_error_and_goes_on_when_there_is_roo
     assert_eq!(said.status, 1, "{}", said.err);
     assert!(said.err.contains("free some space"), "what to do: {}", said.err);
     assert!(said.err.contains("weir run --resume"), "how to go on: {}", said.err);
-    let told = events(&said);
+    let told = said.json_lines();
     let last = told.last().expect("something was told");
     assert_eq!((&last["kind"], &last["status"]), (&"run.finished".into(), &"failed".into()));
     assert!(last["seq"].is_null(), "no journal has it: {last}");
     let session = told[0]["session"].as_str().expect("an id").to_owned();
-    let before = written(&house);
+    let before = written_files(&house);
     assert!(!before.is_empty() && before.len() < 16, "it got somewhere: {before:?}");
 
     disk.empty();
     let journal = house.run(&["sessions", "export", &session]);
     assert_eq!(journal.status, 0, "{}", journal.err);
-    let kept = events(&journal);
+    let kept = journal.json_lines();
     for fact in told.iter().filter(|event| event["seq"].is_u64()) {
         let there =
             kept.iter().any(|kept| kept["seq"] == fact["seq"] && kept["kind"] == fact["kind"]);
@@ -88,11 +51,11 @@ fn d9_on_a_full_disk_a_run_ends_with_a_clear_error_and_goes_on_when_there_is_roo
     let again =
         house.run(&["run", "--permission", "full", "--output", "jsonl", "--resume", &session]);
     assert_eq!(again.status, 0, "{}", again.err);
-    assert!(written(&house).contains("w15.txt"), "the work went on to its end");
-    let kept = events(&house.run(&["sessions", "export", &session]));
+    assert!(written_files(&house).contains("w15.txt"), "the work went on to its end");
+    let kept = house.run(&["sessions", "export", &session]).json_lines();
     // A call for which there was no room did nothing and says so; each other was done once.
     let done = of_kind(&kept, "call.finished").iter().filter(|call| call["ok"] == true).count();
-    assert_eq!(written(&house).len(), done);
+    assert_eq!(written_files(&house).len(), done);
     let seqs: Vec<u64> = kept.iter().filter_map(|fact| fact["seq"].as_u64()).collect();
     assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>(), "gapless");
     assert_eq!(of_kind(&kept, "run.finished").len(), 1);
@@ -101,31 +64,31 @@ fn d9_on_a_full_disk_a_run_ends_with_a_clear_error_and_goes_on_when_there_is_roo
 
 #[test]
 fn d9_with_no_room_at_all_nothing_is_run_and_it_is_said() {
-    let house = house(&writes(1));
+    let house = house(&file_writing_script(1));
     let Some(disk) = SmallDisk::under(&house, 8) else { return };
-    let house = house.on(&disk);
+    let house = house.on_disk(&disk);
     disk.fill(0);
     let said = house.run(&["run", "--permission", "full", "--output", "json", "Write it."]);
     assert!(said.status == 1 || said.status == 2, "{} {}", said.status, said.err);
     assert!(said.err.contains("full") || said.err.contains("No space left"), "{}", said.err);
-    assert!(written(&house).is_empty());
+    assert!(written_files(&house).is_empty());
     disk.empty();
     let said = house.run(&["run", "--permission", "full", "Write it."]);
     assert_eq!(said.status, 0, "{}", said.err);
-    assert_eq!(written(&house).len(), 1);
+    assert_eq!(written_files(&house).len(), 1);
 }
 
 #[test]
 fn d9_on_a_read_only_disk_nothing_is_run_and_it_is_said() {
-    let house = house(&writes(1));
+    let house = house(&file_writing_script(1));
     let Some(disk) = SmallDisk::under(&house, 16) else { return };
-    let house = house.on(&disk);
+    let house = house.on_disk(&disk);
     disk.make_read_only();
     for fresh in [true, false] {
         let said = house.run(&["run", "--permission", "full", "--output", "json", "Write it."]);
         assert_eq!(said.status, 1, "fresh: {fresh}: {}", said.err);
         assert!(said.err.contains("read-only"), "fresh: {fresh}: {}", said.err);
-        assert!(written(&house).is_empty(), "fresh: {fresh}");
+        assert!(written_files(&house).is_empty(), "fresh: {fresh}");
         let doctor = house.run(&["doctor", "--offline"]);
         assert_eq!(doctor.status, 1);
         assert!(doctor.out.contains("read-only"), "{}", doctor.out);
@@ -138,25 +101,19 @@ fn d9_on_a_read_only_disk_nothing_is_run_and_it_is_said() {
     assert_eq!(house.run(&["run", "--permission", "full", "Write it."]).status, 0);
 }
 
-/// Writes over the page of a table in the first database below `state`.
-pub(crate) fn damage(database: &std::path::Path, page: u64) {
-    let file = std::fs::OpenOptions::new().write(true).open(database).expect("it is there");
-    file.write_all_at(&[0xa5; 4096], (page - 1) * 4096).expect("writable");
-}
-
 #[test]
 fn d9_a_damaged_page_is_said_and_nothing_is_done() {
     // The facts' root is the third page; the first is the head of the file.
     for (page, words) in [(1, "not a database"), (3, "malformed")] {
-        let house = house(&writes(2));
+        let house = house(&file_writing_script(2));
         let first = house.run(&["run", "--permission", "full", "--output", "json", "Write it."]);
         assert_eq!(first.status, 0, "{}", first.err);
         let finished: Value = serde_json::from_str(&first.out).expect("JSON");
         let session = finished["session"].as_str().expect("an id").to_owned();
-        for name in written(&house) {
+        for name in written_files(&house) {
             std::fs::remove_file(house.work().join(name)).expect("there");
         }
-        damage(&house.at("state/weir/weir.db"), page);
+        damage_page(&house.at("state/weir/weir.db"), page);
         let resume = ["run", "--permission", "full", "--resume", &session, "Again."];
         for args in [&["run", "--permission", "full", "Write it."][..], &resume] {
             let said = house.run(args);
@@ -164,7 +121,7 @@ fn d9_a_damaged_page_is_said_and_nothing_is_done() {
             assert!(said.err.contains("damaged") && said.err.contains(words), "{}", said.err);
             assert!(said.err.contains("backup"), "what to do: {}", said.err);
         }
-        assert!(written(&house).is_empty(), "effects stop");
+        assert!(written_files(&house).is_empty(), "effects stop");
         let doctor = house.run(&["doctor", "--offline"]);
         assert_eq!(doctor.status, 1);
         assert!(doctor.out.contains("-> restore it from a backup"), "{}", doctor.out);
@@ -173,7 +130,7 @@ fn d9_a_damaged_page_is_said_and_nothing_is_done() {
 
 #[test]
 fn g10_a_run_whose_audit_cannot_be_written_says_why_and_what_to_do() {
-    let house = house(&writes(2));
+    let house = house(&file_writing_script(2));
     house.ok(&["sessions", "list"]);
     let audit = house.at("state/weir/audit");
     // Something else stands where the folder belongs. Several times: who reports first is chance.
@@ -185,7 +142,7 @@ fn g10_a_run_whose_audit_cannot_be_written_says_why_and_what_to_do() {
         for words in ["writing the audit log in", "this user can write"] {
             assert!(said.err.contains(words), "{words}: {}", said.err);
         }
-        assert!(written(&house).is_empty(), "nothing was done");
+        assert!(written_files(&house).is_empty(), "nothing was done");
     }
     let doctor = house.run(&["doctor", "--offline"]);
     assert_eq!(doctor.status, 1);

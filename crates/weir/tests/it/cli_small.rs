@@ -5,37 +5,36 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-
-use crate::house::House;
+use weir_test_kit::TestInstallation;
 
 #[test]
 fn c1_without_a_command_it_names_weir_run() {
-    let house = House::new();
-    let said = house.to_caller_error(&[]);
+    let house = TestInstallation::new();
+    let said = house.usage_error(&[]);
     assert!(said.contains("weir run") && said.contains("needs a terminal"), "{said}");
-    assert!(house.to_caller_error(&["dance"]).contains("dance"));
-    assert!(house.to_caller_error(&["run", "--output", "xml", "x"]).contains("xml"));
+    assert!(house.usage_error(&["dance"]).contains("dance"));
+    assert!(house.usage_error(&["run", "--output", "xml", "x"]).contains("xml"));
     assert!(house.ok(&["--version"]).starts_with("weir "));
 }
 
 #[test]
 fn c1_words_of_other_agents_work_or_name_what_does() {
-    let house = House::new();
+    let house = TestInstallation::new();
     assert!(house.ok(&["help"]).contains("weir doctor"));
     assert!(house.ok(&["help", "sessions", "list"]).contains("--json"));
     assert_eq!(house.ok(&["mcp", "list"]), house.ok(&["mcp-servers", "list"]));
-    assert!(house.to_caller_error(&["login"]).contains("weir auth set"));
-    assert!(house.to_caller_error(&["fix", "the", "tests"]).contains("weir run \"fix the tests\""));
+    assert!(house.usage_error(&["login"]).contains("weir auth set"));
+    assert!(house.usage_error(&["fix", "the", "tests"]).contains("weir run \"fix the tests\""));
     // A task in quotes, and what is one elsewhere: they come as far as the question for a model.
     for words in [&["say hello"][..], &["exec", "say hello"], &["-p", "say hello"]] {
-        let said = house.to_caller_error(words);
+        let said = house.usage_error(words);
         assert!(!said.contains("Usage:") && said.contains("model"), "{words:?}: {said}");
     }
 }
 
 #[test]
 fn c1_every_command_has_help_with_examples_completions_and_a_manual_page() {
-    let house = House::new();
+    let house = TestInstallation::new();
     for command in [
         "run",
         "demo",
@@ -99,7 +98,7 @@ fn c1_every_command_has_help_with_examples_completions_and_a_manual_page() {
 
 #[test]
 fn c1_a_closed_pipe_is_no_panic() {
-    let house = House::new();
+    let house = TestInstallation::new();
     for args in [&["man", "run"][..], &["schema", "events"], &["config", "show"], &["--help"]] {
         let mut command = house.command(args);
         let mut child = command
@@ -118,17 +117,17 @@ fn c1_a_closed_pipe_is_no_panic() {
 
 #[test]
 fn c1_an_unusable_workspace_is_a_usage_error() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.at("work/file"), "x");
-    assert!(house.to_caller_error(&["-C", "nowhere", "permissions", "list"]).contains("nowhere"));
-    assert!(house.to_caller_error(&["permissions", "list", "-C", "file"]).contains("not a folder"));
+    assert!(house.usage_error(&["-C", "nowhere", "permissions", "list"]).contains("nowhere"));
+    assert!(house.usage_error(&["permissions", "list", "-C", "file"]).contains("not a folder"));
 }
 
 #[test]
 fn c4_keys_are_kept_for_their_owner_and_never_shown() {
     const KEY: &str = "sk-marker-0123456789";
-    let house = House::new();
-    let said = house.run_with(&["auth", "set", "anthropic"], &format!("{KEY}\n"));
+    let house = TestInstallation::new();
+    let said = house.run_with_input(&["auth", "set", "anthropic"], &format!("{KEY}\n"));
     assert_eq!(said.status, 0, "{}", said.err);
     let file = house.at("config/weir/keys.toml");
     assert_eq!(std::fs::metadata(&file).expect("kept").mode() & 0o777, 0o600);
@@ -148,30 +147,30 @@ fn c4_keys_are_kept_for_their_owner_and_never_shown() {
         let shown = house.run(args);
         assert!(!shown.out.contains(KEY) && !shown.err.contains(KEY), "{args:?}");
     }
-    let house = house.with("ANTHROPIC_API_KEY", "sk-other-0123456789");
+    let house = house.with_variable("ANTHROPIC_API_KEY", "sk-other-0123456789");
     let list = house.json(&["auth", "list", "--json"]);
     let source = row(&list, "anthropic").expect("known")["source"].clone();
     assert_eq!(source, "variable ANTHROPIC_API_KEY", "the environment beats the file");
     house.ok(&["auth", "remove", "anthropic"]);
-    assert!(house.to_caller_error(&["auth", "remove", "anthropic"]).contains("saved: none"));
+    assert!(house.usage_error(&["auth", "remove", "anthropic"]).contains("saved: none"));
 }
 
 #[test]
 fn z7_a_file_of_keys_that_others_can_read_is_refused_without_quoting_it() {
     use std::os::unix::fs::PermissionsExt;
-    let house = House::new();
+    let house = TestInstallation::new();
     let file = house.at("config/weir/keys.toml");
     house.write(&file, "anthropic = \"sk-marker-0123456789\"\n");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("ours");
-    let said = house.to_caller_error(&["auth", "list"]);
+    let said = house.usage_error(&["auth", "list"]);
     assert!(said.contains("chmod 600") && !said.contains("sk-marker"), "{said}");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("ours");
     house.write(&file, "anthropic = sk-marker-0123456789\n");
-    let said = house.to_caller_error(&["auth", "list"]);
+    let said = house.usage_error(&["auth", "list"]);
     assert!(said.contains("line 1") && !said.contains("sk-marker"), "{said}");
     for (provider, input) in [("nobody", "x\n"), ("anthropic", "\n"), ("anthropic", "a b\n")] {
         house.write(&file, "");
-        let said = house.run_with(&["auth", "set", provider], input);
+        let said = house.run_with_input(&["auth", "set", provider], input);
         assert_eq!(said.status, 2, "{provider} {input:?}");
     }
     let argument = house.run(&["auth", "set", "anthropic", "sk-on-the-command-line"]);
@@ -180,7 +179,7 @@ fn z7_a_file_of_keys_that_others_can_read_is_refused_without_quoting_it() {
 
 #[test]
 fn c4_models_are_listed_with_window_price_and_key() {
-    let house = House::new().with("ANTHROPIC_API_KEY", "sk-x-0123456789");
+    let house = TestInstallation::new().with_variable("ANTHROPIC_API_KEY", "sk-x-0123456789");
     let own = "[providers.acme]\ndialect = \"openai-chat\"\nbase_url = \"https://a.example/v1\"\n\
                [models.\"acme/large\"]\nwindow = 77000\nprice = { input = 1.0, output = 4.0 }\n";
     house.write(&house.user_config(), own);
@@ -197,13 +196,13 @@ fn c4_models_are_listed_with_window_price_and_key() {
         (large["window"].clone(), large["price"]["output"].clone()),
         (json!(77000), json!(4.0))
     );
-    assert!(house.to_caller_error(&["models", "nobody"]).contains("anthropic"));
+    assert!(house.usage_error(&["models", "nobody"]).contains("anthropic"));
     assert!(house.ok(&["models", "acme"]).contains("acme/large"));
 }
 
 #[test]
 fn c4_probing_asks_the_endpoint_that_is_configured() {
-    let house = House::new();
+    let house = TestInstallation::new();
     // A server that answers one list of models.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("bound").port();
@@ -233,7 +232,7 @@ fn c4_probing_asks_the_endpoint_that_is_configured() {
 
 #[test]
 fn c3_rules_are_added_explained_and_removed() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.at("work/src/main.rs"), "fn main() {}\n");
     let explain = |args: &[&str]| {
         let mut all = vec!["permissions", "explain"];
@@ -260,16 +259,14 @@ fn c3_rules_are_added_explained_and_removed() {
     assert!(text.starts_with("denied") && text.contains("To change it"), "{text}");
 
     house.ok(&["permissions", "remove", "Shell(cargo:*)"]);
-    assert!(
-        house.to_caller_error(&["permissions", "remove", "Shell(cargo:*)"]).contains("no rule")
-    );
+    assert!(house.usage_error(&["permissions", "remove", "Shell(cargo:*)"]).contains("no rule"));
     let rules = house.json(&["permissions", "list", "--json"]);
     assert_eq!(rules.as_array().map(Vec::len), Some(1), "{rules}");
 }
 
 #[test]
 fn c3_explain_shows_modes_profiles_paths_and_broken_calls() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.at("work/.weirignore"), "# mine\nprivate/\n");
     house.write(&house.at("work/private/a"), "x");
     house.write(&house.at("work/a.txt"), "x");
@@ -296,26 +293,26 @@ fn c3_explain_shows_modes_profiles_paths_and_broken_calls() {
     assert!(path.contains(".weirignore:2"), "it names list and line: {path}");
     assert!(
         house
-            .to_caller_error(&["permissions", "explain", "read_file", "{}", "--profile", "x"])
+            .usage_error(&["permissions", "explain", "read_file", "{}", "--profile", "x"])
             .contains("agent")
     );
 }
 
 #[test]
 fn c3_rules_that_cannot_match_are_refused_with_file_and_line() {
-    let house = House::new();
+    let house = TestInstallation::new();
     for rule in ["", "Edit(", "No_Such_Tool", "Shell()"] {
-        house.to_caller_error(&["permissions", "add", "allow", rule]);
+        house.usage_error(&["permissions", "add", "allow", rule]);
     }
     assert!(!house.user_config().exists(), "nothing was written");
     house.write(&house.user_config(), "[permissions]\nask = [\n \"Web(*)\",\n \"Edit(\",\n]\n");
-    let said = house.to_caller_error(&["permissions", "list"]);
+    let said = house.usage_error(&["permissions", "list"]);
     assert!(said.contains("config.toml:4"), "{said}");
 }
 
 #[test]
 fn c1_profiles_and_tools_are_listed_and_shown() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(
         &house.at("config/weir/profiles/mine.toml"),
         "description = \"d\"\nrole = \"You read.\"\ngroups = [\"read\"]\npermission = \"full\"\n\
@@ -349,19 +346,19 @@ fn c1_profiles_and_tools_are_listed_and_shown() {
     assert!(tools.contains(&json!("read_file")) && !tools.contains(&json!("write_file")));
     assert!(!of("ask")["tools"].as_array().expect("a list").contains(&json!("write_file")));
     assert!(house.ok(&["profiles", "show", "code"]).contains("consecutive_mistake_limit = 3"));
-    assert!(house.to_caller_error(&["profiles", "show", "nobody"]).contains("assistant"));
+    assert!(house.usage_error(&["profiles", "show", "nobody"]).contains("assistant"));
 
     let tools = house.json(&["tools", "list", "--json"]);
     assert!(tools.as_array().is_some_and(|tools| tools.len() > 15));
     assert!(house.ok(&["tools", "show", "edit_file"]).contains("path"));
     assert_eq!(house.json(&["tools", "show", "edit_file", "--json"])["name"], "edit_file");
-    assert!(house.to_caller_error(&["tools", "show", "nothing"]).contains("weir tools list"));
+    assert!(house.usage_error(&["tools", "show", "nothing"]).contains("weir tools list"));
     assert!(house.json(&["schema", "tools"]).as_array().is_some_and(|tools| tools.len() > 15));
 }
 
 #[test]
 fn c1_doctor_says_what_works_and_gives_remedies() {
-    let house = House::new().with("ANTHROPIC_API_KEY", "sk-x-0123456789");
+    let house = TestInstallation::new().with_variable("ANTHROPIC_API_KEY", "sk-x-0123456789");
     house.write(&house.user_config(), "[sandbox]\ntier = \"none\"\n");
     let said = house.run(&["doctor", "--offline", "--json"]);
     assert_eq!(said.status, 0, "{}{}", said.out, said.err);
@@ -391,7 +388,7 @@ fn c1_doctor_says_what_works_and_gives_remedies() {
 
 #[test]
 fn z4_doctor_names_a_tier_that_does_not_work_and_its_remedy() {
-    let house = House::new().with("PATH", "/nowhere");
+    let house = TestInstallation::new().with_variable("PATH", "/nowhere");
     let said = house.run(&["doctor", "--offline"]);
     let told =
         "does not work: there is no bwrap on PATH\n          -> install the package bubblewrap";
@@ -405,18 +402,11 @@ fn z4_doctor_names_a_tier_that_does_not_work_and_its_remedy() {
 
 #[test]
 fn c1_pause_holds_until_release() {
-    let house = House::new();
+    let house = TestInstallation::new();
     assert!(house.ok(&["pause", "looking into it"]).contains("looking into it"));
-    let doctor = house.ok_or_note(&["doctor", "--offline"]);
+    let doctor = house.run(&["doctor", "--offline"]).out;
     assert!(doctor.contains("looking into it"), "another process sees it: {doctor}");
     assert!(house.ok(&["release"]).contains("Released"));
     assert!(house.ok(&["release"]).contains("not paused"));
-    assert!(!house.ok_or_note(&["doctor", "--offline"]).contains("kill switch"));
-}
-
-impl House {
-    /// Standard output, whatever the status.
-    fn ok_or_note(&self, args: &[&str]) -> String {
-        self.run(args).out
-    }
+    assert!(!house.run(&["doctor", "--offline"]).out.contains("kill switch"));
 }

@@ -2,9 +2,7 @@
 //! has that was used before the clock was set right, is gone on with at once. What schedules make of
 //! it is in `weir-scenario`.
 
-use std::process::Stdio;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use weir_core::ids::{SessionId, Timestamp};
@@ -13,25 +11,18 @@ use weir_core::view::wire;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{Append, SessionFilter, Store as _};
 use weir_store::{SqliteStore, this_process};
-
-use crate::house::House;
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use weir_test_kit::TestInstallation;
 
 const SCRIPT: &str = "name: test\n\nsays: The first answer.\n\nsays: The second answer.\n\n\
     calls: write_file {\"path\": \"a.txt\", \"content\": \"new\"}\n\nsays: The third answer.\n";
 
-fn house() -> House {
-    let house = House::new();
-    let path = house.at("test.script");
-    house.write(&path, SCRIPT);
-    house.write(&house.user_config(), &format!("model = \"script:{}\"\n", path.display()));
-    house
+fn house() -> TestInstallation {
+    TestInstallation::with_scripted_model(SCRIPT, "")
 }
 
 /// Writes the newest session of `house` again under another name, as if the clock had run ahead by
 /// so many hours when it was used.
-async fn from_the_future(house: &House, hours: i64) -> SessionId {
+async fn from_the_future(house: &TestInstallation, hours: i64) -> SessionId {
     let store = Arc::new(SqliteStore::open(&house.at("state/weir")).expect("it opens"));
     let meta = store.list_sessions(&SessionFilter::default()).await.expect("readable").remove(0);
     let id = SessionId::new("01a20000000000000000000000000001");
@@ -72,25 +63,9 @@ async fn d9_a_session_that_the_clock_ran_ahead_of_goes_on_at_once() {
         let id = from_the_future(&house, hours).await;
         for (words, answer) in [("More.", "The second answer."), ("Write.", "The third answer.")] {
             let args = ["run", "--permission", "full", "--resume", id.as_str(), words];
-            let mut child = house
-                .command(&args)
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()
-                .expect("it starts");
-            let until = Instant::now() + PATIENCE;
-            while child.try_wait().expect("it can be asked").is_none() {
-                if Instant::now() >= until {
-                    child.kill().expect("it runs");
-                    let said = child.wait_with_output().expect("it ends");
-                    let said = String::from_utf8_lossy(&said.stderr).into_owned();
-                    panic!("{hours} hours: it waits for the clock: {said}");
-                }
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            let said = child.wait_with_output().expect("it ended");
-            assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-            assert_eq!(String::from_utf8_lossy(&said.stdout).trim(), answer);
+            let said = house.start(&args).close_input_until_end().await;
+            assert_eq!(said.status, 0, "{hours} hours: {}", said.err);
+            assert_eq!(said.out.trim(), answer);
         }
         let export = house.ok(&["sessions", "export", id.as_str()]);
         let facts: Vec<Value> =

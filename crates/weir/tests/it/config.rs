@@ -1,16 +1,15 @@
 //! Settings: layers, origins, mistakes, what a workspace may not widen (C8, C5).
 
 use serde_json::{Value, json};
+use weir_test_kit::TestInstallation;
 
-use crate::house::House;
-
-fn entry(house: &House, key: &str) -> Value {
+fn entry(house: &TestInstallation, key: &str) -> Value {
     house.json(&["config", "get", key, "--json"])
 }
 
 #[test]
 fn c8_every_key_has_a_value_a_default_a_description_and_an_origin() {
-    let house = House::new();
+    let house = TestInstallation::new();
     let shown = house.json(&["config", "show", "--json"]);
     let entries = shown.as_array().expect("a list");
     for key in [
@@ -36,7 +35,7 @@ fn c8_every_key_has_a_value_a_default_a_description_and_an_origin() {
 
 #[test]
 fn c8_environment_beats_project_beats_user_beats_built_in() {
-    let house = House::new().with("WEIR_MAX_TOOL_CALLS", "7");
+    let house = TestInstallation::new().with_variable("WEIR_MAX_TOOL_CALLS", "7");
     let user = "model = \"anthropic/a\"\nprofile = \"code\"\n[limits]\nmax_tool_calls = 50\n\
                 parallel_calls = 4\n";
     house.write(&house.user_config(), user);
@@ -65,11 +64,11 @@ fn c8_environment_beats_project_beats_user_beats_built_in() {
     );
     assert_eq!(house.ok(&["config", "get", "profile"]), "code\n");
 
-    let chosen = House::new().with("WEIR_MODEL", "openai/c");
+    let chosen = TestInstallation::new().with_variable("WEIR_MODEL", "openai/c");
     chosen.write(&chosen.project_config(), "model = \"anthropic/b\"\n");
     assert_eq!(chosen.ok(&["config", "get", "model"]), "openai/c\n");
-    let wrong = House::new().with("WEIR_MAX_TOOL_CALLS", "many");
-    assert!(wrong.to_caller_error(&["config", "show"]).contains("WEIR_MAX_TOOL_CALLS"));
+    let wrong = TestInstallation::new().with_variable("WEIR_MAX_TOOL_CALLS", "many");
+    assert!(wrong.usage_error(&["config", "show"]).contains("WEIR_MAX_TOOL_CALLS"));
 }
 
 #[test]
@@ -88,19 +87,19 @@ fn c8_unknown_keys_and_wrong_types_are_errors_with_file_and_line() {
         ("[providers.acme]\ndialect = \"smoke\"\n", 2, "providers.acme.dialect"),
         ("[providers.acme]\ndialect = \"gemini\"\nbase_url = \"ftp://x\"\n", 3, "https://HOST"),
     ] {
-        let house = House::new();
+        let house = TestInstallation::new();
         house.write(&house.user_config(), text);
-        let said = house.to_caller_error(&["config", "show"]);
+        let said = house.usage_error(&["config", "show"]);
         let place = format!("{}:{line}:", house.user_config().display());
         assert!(said.contains(&place) && said.contains(word), "{text:?} -> {said}");
-        let run = house.to_caller_error(&["permissions", "list"]);
+        let run = house.usage_error(&["permissions", "list"]);
         assert!(run.contains(&place), "other commands say the same: {run}");
     }
 }
 
 #[test]
 fn c8_lists_of_rules_add_up_and_name_their_lines() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(
         &house.user_config(),
         "[permissions]\ndeny = [\n  \"Read(**/.env)\",\n  \"Edit(secret/**)\",\n]\n\
@@ -132,7 +131,7 @@ fn c8_lists_of_rules_add_up_and_name_their_lines() {
 
 #[test]
 fn c8_a_workspace_that_is_not_trusted_narrows_and_never_widens() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.user_config(), "permission = \"auto-edit\"\n");
     house.write(
         &house.project_config(),
@@ -175,7 +174,7 @@ fn c8_a_workspace_that_is_not_trusted_narrows_and_never_widens() {
 
 #[test]
 fn m4_a_workspace_that_is_not_trusted_has_nothing_more_remembered() {
-    let house = House::new();
+    let house = TestInstallation::new();
     let value = |key: &str| entry(&house, key)["value"].clone();
     let shown = ["memory.enabled", "memory.accept", "memory.after_run"].map(value);
     assert_eq!(shown, [json!(true), json!(false), json!(false)]);
@@ -198,24 +197,19 @@ fn m4_a_workspace_that_is_not_trusted_has_nothing_more_remembered() {
 }
 
 #[test]
-fn c8_settings_without_effect_are_said_and_never_silent() {
-    let house = House::new();
-    let text = "[server]\nbind = \"127.0.0.1:7000\"\n[web.search]\nkind = \"searxng\"\nurl = \
-                \"https://search.example\"\n[helpers]\nembed = \"acme/vectors\"\n";
+fn c8_every_setting_has_an_effect() {
+    let house = TestInstallation::new();
+    let text = "[server]\nbind = \"127.0.0.1:7000\"\n[helpers]\nembed = \"acme/vectors\"\n";
     house.write(&house.user_config(), text);
     let said = house.run(&["config", "get", "profile"]);
     assert_eq!(said.status, 0, "{}", said.err);
-    for key in ["web.search.url", "helpers.embed"] {
-        assert!(said.err.contains(&format!("{key} has no effect yet")), "{key} in {}", said.err);
-    }
-    assert!(!said.err.contains("kind"), "a default value is not worth a word: {}", said.err);
     assert!(!said.err.contains("server"), "it has an effect: {}", said.err);
-    assert_eq!(said.err.lines().count(), 2, "one line each: {}", said.err);
+    assert_eq!(said.err.lines().count(), 0, "{}", said.err);
 }
 
 #[test]
 fn c8_set_keeps_comments_and_checks_first() {
-    let house = House::new();
+    let house = TestInstallation::new();
     let before = "# mine\nprofile = \"code\" # why\n\n[limits]\n# as agreed\nmax_iterations = 9\n";
     house.write(&house.user_config(), before);
     house.ok(&["config", "set", "limits.max_iterations", "12"]);
@@ -239,20 +233,18 @@ fn c8_set_keeps_comments_and_checks_first() {
         ("no such", "1"),
         ("profile", "3"),
     ] {
-        house.to_caller_error(&["config", "set", key, value]);
+        house.usage_error(&["config", "set", key, value]);
     }
     assert_eq!(std::fs::read_to_string(house.user_config()).expect("there"), after, "unchanged");
     house.ok(&["config", "set", "limits.max_iterations", "5", "--project"]);
     assert!(house.project_config().exists());
     assert_eq!(entry(&house, "limits.max_iterations")["value"], 5);
-    assert!(
-        house.to_caller_error(&["config", "get", "limits.max_iteration"]).contains("did you mean")
-    );
+    assert!(house.usage_error(&["config", "get", "limits.max_iteration"]).contains("did you mean"));
 }
 
 #[test]
 fn c8_path_names_every_place_and_works_with_a_broken_file() {
-    let house = House::new().with("WEIR_STATE_DIR", "/elsewhere/weir");
+    let house = TestInstallation::new().with_variable("WEIR_STATE_DIR", "/elsewhere/weir");
     house.write(&house.user_config(), "broken");
     let paths = house.json(&["config", "path", "--json"]);
     assert_eq!(paths["user"]["path"], json!(house.user_config()));
@@ -262,7 +254,7 @@ fn c8_path_names_every_place_and_works_with_a_broken_file() {
 
 #[test]
 fn c8_the_schema_is_valid_and_accepts_what_the_program_accepts() {
-    let house = House::new();
+    let house = TestInstallation::new();
     let schema = house.json(&["config", "schema"]);
     assert_eq!(schema, house.json(&["schema", "config"]));
     let validator = jsonschema::draft202012::new(&schema).expect("a valid schema");
@@ -275,7 +267,7 @@ fn c8_the_schema_is_valid_and_accepts_what_the_program_accepts() {
 
 #[test]
 fn z7_settings_are_shown_without_what_may_be_a_secret() {
-    let house = House::new();
+    let house = TestInstallation::new();
     let text = "[providers.acme]\ndialect = \"gemini\"\nbase_url = \"https://a.example/v1\"\n\
                 headers = { \"x-key\" = \"marker-1\" }\n[mcp_servers.x]\ncommand = \"c\"\n\
                 env = { \"TOKEN\" = \"marker-2\" }\n[server]\n\
@@ -298,7 +290,7 @@ fn z7_settings_are_shown_without_what_may_be_a_secret() {
 
 #[test]
 fn c9_rules_keep_the_form_of_the_list_they_are_added_to() {
-    let house = House::new();
+    let house = TestInstallation::new();
     let before = "[permissions]\n# what passes\nallow = [\n  \"Shell(ls)\", # harmless\n]\n";
     house.write(&house.user_config(), before);
     house.ok(&["permissions", "add", "allow", "Shell(pwd)"]);
@@ -315,7 +307,7 @@ fn c9_rules_keep_the_form_of_the_list_they_are_added_to() {
 
 #[test]
 fn c5_a_link_in_a_workspace_does_not_lead_a_change_elsewhere() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.at("home/mine.toml"), "profile = \"code\"\n");
     std::fs::create_dir_all(house.work().join(".weir")).expect("writable");
     std::os::unix::fs::symlink(house.at("home/mine.toml"), house.project_config()).expect("a link");
@@ -323,7 +315,7 @@ fn c5_a_link_in_a_workspace_does_not_lead_a_change_elsewhere() {
         &["config", "set", "profile", "ask", "--project"][..],
         &["permissions", "add", "deny", "Edit(x)", "--project"],
     ] {
-        assert!(house.to_caller_error(args).contains("is a link"));
+        assert!(house.usage_error(args).contains("is a link"));
     }
     let there = std::fs::read_to_string(house.at("home/mine.toml")).expect("there");
     assert_eq!(there, "profile = \"code\"\n");
@@ -331,11 +323,11 @@ fn c5_a_link_in_a_workspace_does_not_lead_a_change_elsewhere() {
 
 #[test]
 fn c8_private_hosts_are_named_one_by_one() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.user_config(), "[web]\nallow_hosts = [\"127.0.0.1\", \"docs.rs\"]\n");
     let rules = house.ok(&["permissions", "list"]);
     assert!(rules.contains("Web(docs.rs)") && rules.contains("config.toml:2"), "{rules}");
     house.write(&house.user_config(), "[web]\nallow_hosts = [\"not a host\"]\n");
-    let said = house.to_caller_error(&["permissions", "list"]);
+    let said = house.usage_error(&["permissions", "list"]);
     assert!(said.contains("config.toml:2") && said.contains("not a host"), "{said}");
 }

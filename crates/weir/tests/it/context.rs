@@ -1,12 +1,11 @@
 //! `weir context` from outside (X2, X6): the meter, what condensing would do, doing it, taking it
 //! back.
 
-use crate::face::Face;
-use crate::house::House;
+use weir_test_kit::TestInstallation;
 
 /// Five turns of reading, and a helper that summarises.
-fn house() -> (House, String) {
-    let house = House::new();
+fn house() -> (TestInstallation, String) {
+    let house = TestInstallation::new();
     for name in ["a", "b", "c", "d"] {
         let text = format!("{name} has a line of text\n").repeat(40);
         house.write(&house.work().join(format!("{name}.txt")), &text);
@@ -81,16 +80,16 @@ fn x2_a_person_previews_condenses_and_takes_it_back() {
     let again = format!("script:{}", house.at("again.script").display());
     let said = house.ok(&["run", "-m", &again, "--resume", "last", "And?"]);
     assert!(said.contains("As I said."), "{said}");
-    house.to_caller_error(&["context", "nosuchsession", "--condense"]);
+    house.usage_error(&["context", "nosuchsession", "--condense"]);
     let back = house.ok(&["context", "last", "--undo", "-m", &model]);
     assert!(back.contains("undone"), "{back}");
-    let again = house.to_caller_error(&["context", "last", "--undo", "-m", &model]);
+    let again = house.usage_error(&["context", "last", "--undo", "-m", &model]);
     assert!(again.contains("only the last one"), "{again}");
     assert!(house.ok(&["replay", "last"]).contains("the same"), "the journal plays again");
 }
 
 /// The helper of this house must be told this, and has one answer.
-fn told(house: &House, words: &str) {
+fn told(house: &TestInstallation, words: &str) {
     let text = format!("expect: body \"> {words}\"\nsays: <summary>It kept {words}.</summary>\n");
     house.write(&house.at("helper.script"), &text);
 }
@@ -99,10 +98,10 @@ fn told(house: &House, words: &str) {
 fn x2_keep_says_what_the_summary_must_keep() {
     let (house, model) = house();
     house.ok(&["run", "-m", &model, "Read the four files."]);
-    let alone = house.to_caller_error(&["context", "last", "--keep", "the names"]);
+    let alone = house.usage_error(&["context", "last", "--keep", "the names"]);
     assert!(alone.contains("--condense"), "{alone}");
     let long = "x".repeat(2_001);
-    let long = house.to_caller_error(&["context", "last", "--condense", "--keep", &long]);
+    let long = house.usage_error(&["context", "last", "--condense", "--keep", &long]);
     assert!(long.contains("at most 2000"), "{long}");
     told(&house, "the names of the tables");
     let keep = ["--keep", "the names of the tables"];
@@ -118,14 +117,14 @@ fn x2_keep_says_what_the_summary_must_keep() {
 async fn f1_compact_says_what_the_summary_must_keep() {
     let (house, model) = house();
     told(&house, "the names of the tables");
-    let mut face = Face::start(&house, &[], &["-m", &model]);
-    face.types("Read the four files.");
+    let mut face = house.start_face(&[], &["-m", &model]);
+    face.type_line("Read the four files.");
     face.until("All four were read.", 1).await;
-    face.types(&format!("/compact {}", "x".repeat(2_001)));
+    face.type_line(&format!("/compact {}", "x".repeat(2_001)));
     face.until("at most 2000", 1).await;
-    face.types("/compact the names of the tables");
+    face.type_line("/compact the names of the tables");
     face.until("in a shorter form", 1).await;
-    let said = face.said();
+    let said = face.text();
     assert!(said.contains("The summary is to keep: the names of the tables."), "{said}");
     assert!(!said.contains("not passed on") && !said.contains("No summary"), "{said}");
 }

@@ -4,19 +4,18 @@
 use std::process::{Output, Stdio};
 
 use serde_json::json;
+use weir_test_kit::TestInstallation;
 
-use crate::house::House;
-
-fn house(commands: &[&str]) -> House {
-    let house = House::new();
+fn house(commands: &[&str]) -> TestInstallation {
+    let house = TestInstallation::new();
     let call = |command: &&str| format!("calls: run_shell {}\n\n", json!({ "command": command }));
     let turns: String = commands.iter().map(call).collect();
     house.write(&house.at("s.script"), &format!("{turns}says: Done.\n"));
     house
 }
 
-fn run(house: &House, mode: &str, environment: &[(&str, &str)]) -> Output {
-    let script = format!("script:{}", house.at("s.script").display());
+fn run(house: &TestInstallation, mode: &str, environment: &[(&str, &str)]) -> Output {
+    let script = house.script_model();
     let all = ["run", "-m", &script, "--permission", mode, "--output", "jsonl", "go"];
     let mut command = house.command(&all);
     command.envs(environment.iter().copied()).stdin(Stdio::null());

@@ -2,16 +2,16 @@
 //! would change it, for calls that are never made.
 
 use serde_json::{Value, json};
+use weir_core::governance::GATES;
+use weir_test_kit::TestInstallation;
 
-use crate::house::House;
-
-fn explain(house: &House, tool: &str, input: &str, flags: &[&str]) -> Value {
+fn explain(house: &TestInstallation, tool: &str, input: &str, flags: &[&str]) -> Value {
     let mut args = vec!["permissions", "explain", tool, input, "--json"];
     args.extend(flags);
     house.json(&args)
 }
 
-fn text(house: &House, tool: &str, input: &str, flags: &[&str]) -> String {
+fn text(house: &TestInstallation, tool: &str, input: &str, flags: &[&str]) -> String {
     let mut args = vec!["permissions", "explain", tool, input];
     args.extend(flags);
     house.ok(&args)
@@ -30,8 +30,8 @@ fn change<'a>(gate: &'a Value, beginning: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{beginning} in {gate}"))
 }
 
-fn house() -> House {
-    let house = House::new();
+fn house() -> TestInstallation {
+    let house = TestInstallation::new();
     house.write(&house.at("work/src/main.rs"), "fn main() {}\n");
     house
 }
@@ -46,25 +46,7 @@ fn g3_explain_names_every_gate_of_a_call_that_is_allowed() {
     assert_eq!(read["judgement"]["verdict"], "allow");
     let gates = read["gates"].as_array().expect("a list");
     let names: Vec<&str> = gates.iter().filter_map(|gate| gate["gate"].as_str()).collect();
-    let all = [
-        "canary",
-        "known",
-        "visible",
-        "arguments",
-        "paths",
-        "floor",
-        "repetition",
-        "limits",
-        "rules",
-        "switch",
-        "spawn",
-        "enable",
-        "labels",
-        "unknown",
-        "hooks",
-        "intent",
-        "confirm",
-    ];
+    let all: Vec<String> = GATES.iter().map(|gate| gate.name().to_string()).collect();
     assert_eq!(names, all);
     assert!(gates.iter().all(|gate| gate["verdict"] == "allow"), "{read}");
     assert!(gate(&read, "rules")["reason"].as_str().is_some_and(|r| r.contains("mode ask")));
@@ -263,11 +245,11 @@ fn g3_explain_of_tools_and_arguments_that_do_not_exist() {
     let hidden = explain(&house, "write_file", WRITE, &["--profile", "ask"]);
     assert_eq!(hidden["judgement"]["gate"], "visible");
     assert_eq!(change(gate(&hidden, "visible"), "--profile agent")["gate"], "allow");
-    assert!(house.to_caller_error(&["permissions", "explain", "read"]).contains("name the path"));
-    let mixed = house.to_caller_error(&["permissions", "explain", "read", "a", "--all-labels"]);
+    assert!(house.usage_error(&["permissions", "explain", "read"]).contains("name the path"));
+    let mixed = house.usage_error(&["permissions", "explain", "read", "a", "--all-labels"]);
     assert!(mixed.contains("to calls only"), "no flag without effect: {mixed}");
     let missing =
-        house.to_caller_error(&["permissions", "explain", "read_file", "{}", "--session", "x"]);
+        house.usage_error(&["permissions", "explain", "read_file", "{}", "--session", "x"]);
     assert!(missing.contains("no session"), "{missing}");
 }
 
@@ -305,9 +287,9 @@ fn g3_explain_asks_no_hook_and_no_judge_and_says_so() {
 }
 
 /// Plays one call; what the session journaled about it.
-fn played(house: &House, tool: &str, input: &str, mode: &str) -> Value {
+fn played(house: &TestInstallation, tool: &str, input: &str, mode: &str) -> Value {
     house.write(&house.at("s.script"), &format!("calls: {tool} {input}\n\nsays: Done.\n"));
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let said = house.run(&["run", "-m", &script, "--permission", mode, "go on"]);
     let shown = house.json(&["sessions", "show", "last", "--all", "--json"]);
     let events = shown["events"].as_array().expect("a list");
@@ -391,7 +373,7 @@ fn g3_explain_goes_by_what_a_session_read_and_was_granted() {
         &house.at("s.script"),
         &format!("calls: read_file {READ}\n\ncalls: read_file {READ}\n\nsays: Done.\n"),
     );
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     house.ok(&["run", "-m", &script, "go on"]);
     assert_eq!(gate(&third(), "repetition")["verdict"], "deny", "{}", third());
 }
@@ -400,7 +382,7 @@ fn g3_explain_goes_by_what_a_session_read_and_was_granted() {
 fn g3_explain_counts_a_lease_of_the_session() {
     let house = house();
     house.write(&house.at("s.script"), &format!("calls: write_file {WRITE}\n\nsays: Done.\n"));
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let mut run = house.command(&["run", "-m", &script, "--ask-elsewhere", "write it"]);
     run.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut run = run.spawn().expect("the program starts");

@@ -3,16 +3,15 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-
-use crate::house::House;
+use weir_test_kit::{CommandOutput, SmallDisk, TestInstallation};
 
 /// A model that makes these calls, one after the other.
-fn house(calls: &[(&str, Value)]) -> House {
-    let house = House::new();
+fn house(calls: &[(&str, Value)]) -> TestInstallation {
+    let house = TestInstallation::new();
     let turns: String =
         calls.iter().map(|(tool, input)| format!("calls: {tool} {input}\n\n")).collect();
     house.write(&house.at("s.script"), &format!("{turns}says: Done.\n"));
@@ -23,25 +22,23 @@ fn shell(command: &str) -> (&'static str, Value) {
     ("run_shell", json!({ "command": command }))
 }
 
-fn args(house: &House, more: &[&str]) -> Vec<String> {
-    let script = format!("script:{}", house.at("s.script").display());
+fn args(house: &TestInstallation, more: &[&str]) -> Vec<String> {
+    let script = house.script_model();
     let mut all = vec!["run".to_owned(), "-m".into(), script];
     all.extend(["--permission", "full", "--output", "jsonl"].map(String::from));
     all.extend(more.iter().map(|arg| (*arg).to_owned()));
     all
 }
 
-fn run(house: &House, more: &[&str]) -> Output {
+fn run(house: &TestInstallation, more: &[&str]) -> CommandOutput {
     let all = args(house, more);
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    house.command(&all).stdin(Stdio::null()).output().expect("the program starts")
+    house.run(&all)
 }
 
-fn events(output: &Output) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&output.stdout);
-    let parse = |line: &str| serde_json::from_str(line).expect("a line is JSON");
-    let events: Vec<Value> = text.lines().map(parse).collect();
-    assert!(!events.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+fn events(output: &CommandOutput) -> Vec<Value> {
+    let events = output.json_lines();
+    assert!(!events.is_empty(), "{}", output.err);
     events
 }
 
@@ -74,7 +71,7 @@ fn tree(folder: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
     found
 }
 
-fn furnish(house: &House) {
+fn furnish(house: &TestInstallation) {
     for (path, text) in [
         ("edited.txt", "old\n"),
         ("deleted.bin", "\u{0}\u{1}gone"),
@@ -246,24 +243,9 @@ fn g7_on_a_full_disk_the_command_does_not_run_and_says_why() {
         .collect();
     fs::write(house.at("work/large"), noise).expect("writable");
     house.write(&house.at("work/a.txt"), "old\n");
-    fs::create_dir_all(house.at("state")).expect("writable");
-    let mount = "mount -t tmpfs -o size=16m none \"$0\" && exec \"$@\"";
-    let probe = Command::new("unshare")
-        .args(["-m", "sh", "-c", mount])
-        .arg(house.at("state"))
-        .arg("true")
-        .output();
-    if !probe.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: a small disk cannot be mounted here (that needs root and unshare)");
-        return;
-    }
-    let all = args(&house, &["go"]);
-    let like = house.command(&[]);
-    let mut command = Command::new("unshare");
-    command.args(["-m", "sh", "-c", mount]).arg(house.at("state")).arg(like.get_program());
-    command.args(all).current_dir(house.work()).env_clear().stdin(Stdio::null());
-    command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let output = command.output().expect("it starts");
+    let Some(disk) = SmallDisk::under(&house, 16) else { return };
+    let house = house.on_disk(&disk);
+    let output = run(&house, &["go"]);
     let events = events(&output);
     assert!(kind(&events, "checkpoint.taken").is_empty(), "{events:?}");
     assert!(kind(&events, "call.started").is_empty(), "{events:?}");

@@ -5,22 +5,21 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-
-use crate::house::{House, Said};
+use weir_test_kit::{CommandOutput, TestInstallation};
 
 const WRITES: &str =
     "calls: write_file {\"path\": \"a.txt\", \"content\": \"new\"}\n\nsays: Written.\n";
 
 /// A house with a workspace file and a model that plays `script`.
-fn house(script: &str) -> House {
-    let house = House::new();
+fn house(script: &str) -> TestInstallation {
+    let house = TestInstallation::new();
     house.write(&house.at("work/a.txt"), "old\n");
     house.write(&house.at("s.script"), script);
     house
 }
 
 /// A program of the person's.
-fn program(house: &House, name: &str, text: &str) -> String {
+fn program(house: &TestInstallation, name: &str, text: &str) -> String {
     let path = house.at(name);
     house.write(&path, &format!("#!/bin/sh\n{text}\n"));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("ours");
@@ -28,27 +27,27 @@ fn program(house: &House, name: &str, text: &str) -> String {
 }
 
 /// One hook in the person's settings.
-fn hook(house: &House, event: &str, rest: &str, text: &str) {
+fn hook(house: &TestInstallation, event: &str, rest: &str, text: &str) {
     let command = program(house, &format!("{event}.sh"), text);
     let settings = format!("[[hooks.{event}]]\ncommand = \"{command}\"\n{rest}\n");
     house.write(&house.user_config(), &settings);
 }
 
-fn run(house: &House, prompt: &str) -> Said {
-    let script = format!("script:{}", house.at("s.script").display());
+fn run(house: &TestInstallation, prompt: &str) -> CommandOutput {
+    let script = house.script_model();
     house.run(&["run", "-m", &script, "--permission", "full", "--output", "json", prompt])
 }
 
-fn finished(said: &Said) -> Value {
+fn finished(said: &CommandOutput) -> Value {
     serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{} {}", said.out, said.err))
 }
 
-fn text(house: &House, path: &str) -> String {
+fn text(house: &TestInstallation, path: &str) -> String {
     std::fs::read_to_string(house.at(path)).unwrap_or_default()
 }
 
 /// The whole journal of the newest session, as lines of JSON.
-fn journal(house: &House) -> String {
+fn journal(house: &TestInstallation) -> String {
     let sessions = house.json(&["sessions", "list", "--json"]);
     let list = sessions.as_array().or_else(|| sessions["sessions"].as_array()).expect("a list");
     let id = list[0]["id"].as_str().or_else(|| list[0]["session"].as_str()).expect("an id");
@@ -75,7 +74,7 @@ fn g11_a_hook_blocks_with_exit_2_and_is_told_everything() {
         "cat > {told}; echo \"$WEIR_PROJECT_DIR|$PWD|$SECRET_TOKEN|\" > {seen}; \
          printf 'not \\033[31mthis\\033[0m file' >&2; exit 2"
     );
-    let house = house.with("SECRET_TOKEN", "s3cr3t-value");
+    let house = house.with_variable("SECRET_TOKEN", "s3cr3t-value");
     hook(&house, "PreToolUse", "matcher = \"write_file|edit_file\"", &script);
     let said = run(&house, "write it");
     assert_eq!(text(&house, "work/a.txt"), "old\n");
@@ -212,7 +211,7 @@ fn g11_mistakes_in_settings_are_told_with_file_and_line() {
             "\n[[hooks.PreToolUse]]\ncommand = \"true\"\n\n[[hooks.PreToolUse]]\ncommand = \"true\"\n{settings}\n"
         );
         house.write(&house.user_config(), &text);
-        let said = house.to_caller_error(&["config", "show"]);
+        let said = house.usage_error(&["config", "show"]);
         let line = if words.contains("maybe") || words.contains("colour") { 7 } else { 5 };
         let place = format!("{}:{line}:", house.user_config().display());
         assert!(said.contains(words), "{settings}: {said}");
@@ -224,7 +223,7 @@ fn g11_mistakes_in_settings_are_told_with_file_and_line() {
         ("Later", "command = \"true\"", "is no event"),
     ] {
         house.write(&house.user_config(), &format!("[[hooks.{event}]]\n{rest}\n"));
-        let said = house.to_caller_error(&["config", "show"]);
+        let said = house.usage_error(&["config", "show"]);
         assert!(said.contains(words), "{said}");
     }
 }
@@ -269,7 +268,7 @@ fn g11_a_refused_prompt_runs_nothing_and_exits_2() {
 fn g11_hooks_tell_the_model_and_are_told_of_beginning_and_end() {
     let script = "expect: \"the office is closed\"\ncalls: read_file {\"path\": \"a.txt\"}\n\n\
                   expect: result \"mind the gap\"\nexpect-not: \"s3cr3t-value\"\nsays: Read.\n";
-    let house = house(script).with("OFFICE_TOKEN", "s3cr3t-value");
+    let house = house(script).with_variable("OFFICE_TOKEN", "s3cr3t-value");
     let start = program(&house, "start.sh", "echo the office is closed");
     let after = program(
         &house,
@@ -372,7 +371,7 @@ fn g3_the_confidential_word_is_in_the_prompt_once_it_is_switched_on() {
     let said = run(&house, "hello");
     assert_eq!(said.status, 0, "{}", said.err);
     let before = word(&journal(&house));
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let said = house.run(&["run", "--continue", "-m", &script, "again"]);
     assert_eq!(said.status, 0, "{}", said.err);
     assert!(journal(&house).lines().all(|line| !line.contains("another system prompt")));

@@ -1,11 +1,10 @@
 //! `weir import` from outside: files of other agents, and what becomes of them.
 
 use serde_json::Value;
-
-use crate::house::House;
+use weir_test_kit::TestInstallation;
 
 /// Files of Claude Code, below the home and in the workspace.
-fn claude(house: &House) {
+fn claude(house: &TestInstallation) {
     let work = house.work().canonicalize().expect("it exists");
     let state = serde_json::json!({
         "numStartups": 7,
@@ -55,7 +54,7 @@ fn c1_import_takes_instructions_and_commands_and_names_agents() {
         ("codex", ".codex", "AGENTS.md", "prompts", ""),
         ("opencode", ".config/opencode", "AGENTS.md", "command", "agent"),
     ] {
-        let house = House::new();
+        let house = TestInstallation::new();
         let at = |name: &str| house.at(&format!("home/{folder}/{name}"));
         house.write(&at(instructions), "Say please.\n");
         house.write(&at(&format!("{commands}/fix.md")), "Fix $ARGUMENTS.\n");
@@ -86,7 +85,7 @@ fn c1_import_takes_instructions_and_commands_and_names_agents() {
 
 #[test]
 fn c1_import_claude_code_takes_what_narrows_and_asks_for_the_rest() {
-    let house = House::new();
+    let house = TestInstallation::new();
     claude(&house);
     house.write(&house.user_config(), "# my settings\nmodel = \"anthropic/x\" # this one\n");
     let before = std::fs::read_to_string(house.user_config()).expect("there");
@@ -131,7 +130,7 @@ fn c1_import_claude_code_takes_what_narrows_and_asks_for_the_rest() {
 
 #[test]
 fn c1_import_with_a_yes_takes_the_rest_and_again_changes_nothing() {
-    let house = House::new();
+    let house = TestInstallation::new();
     claude(&house);
     house.ok(&["import", "claude-code", "--yes"]);
     let text = std::fs::read_to_string(house.user_config()).expect("written");
@@ -152,7 +151,7 @@ fn c1_import_with_a_yes_takes_the_rest_and_again_changes_nothing() {
 
 #[test]
 fn c1_import_codex_takes_servers_and_one_mode() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(
         &house.at("old/.codex/config.toml"),
         r#"model = "gpt"
@@ -197,7 +196,7 @@ trust_level = "trusted"
 
 #[test]
 fn c1_import_opencode_reads_comments_and_orders_of_patterns() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(
         &house.at("home/.config/opencode/opencode.jsonc"),
         r#"{
@@ -229,20 +228,16 @@ fn c1_import_opencode_reads_comments_and_orders_of_patterns() {
 
 #[test]
 fn c1_import_what_cannot_be_read_is_told_with_its_line_and_changes_nothing() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.at("home/.claude.json"), "{\n  \"mcpServers\": {\n    \"a\": }\n}");
-    let why = house.to_caller_error(&["import", "claude-code"]);
+    let why = house.usage_error(&["import", "claude-code"]);
     assert!(why.contains(".claude.json:3:"), "{why}");
     house.write(&house.at("home/.codex/config.toml"), "a = 1\nb = \n");
-    assert!(house.to_caller_error(&["import", "codex"]).contains("config.toml:2:"));
+    assert!(house.usage_error(&["import", "codex"]).contains("config.toml:2:"));
     house.write(&house.at("home/.config/opencode/opencode.json"), "[]");
-    assert!(house.to_caller_error(&["import", "opencode"]).contains("is no JSON object"));
+    assert!(house.usage_error(&["import", "opencode"]).contains("is no JSON object"));
     assert!(!house.user_config().exists());
-    let empty = House::new();
-    assert!(
-        empty.to_caller_error(&["import", "codex"]).contains("no file of that agent was found")
-    );
-    assert!(
-        empty.to_caller_error(&["import", "codex", "--from", "/none"]).contains("is not a folder")
-    );
+    let empty = TestInstallation::new();
+    assert!(empty.usage_error(&["import", "codex"]).contains("no file of that agent was found"));
+    assert!(empty.usage_error(&["import", "codex", "--from", "/none"]).contains("is not a folder"));
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::house::House;
+use weir_test_kit::TestInstallation;
 
 mod replay;
 mod sessions;
@@ -37,8 +37,8 @@ says: I know that it was undone.
 "#;
 
 /// A house whose workspace has files, and a script that changes them.
-fn house() -> House {
-    let house = House::new();
+fn house() -> TestInstallation {
+    let house = TestInstallation::new();
     house.write(&house.at("work/a.txt"), LINES);
     std::fs::write(house.at("work/b.bin"), b"x\0y").expect("writable");
     let content = format!("{MARKER}{}", "-".repeat(LONG));
@@ -47,7 +47,7 @@ fn house() -> House {
 }
 
 /// The same after the run; the session's id.
-fn changed() -> (House, String) {
+fn changed() -> (TestInstallation, String) {
     let house = house();
     house.ok(&run_of(&["change things"]));
     let id = newest(&house);
@@ -60,7 +60,7 @@ fn run_of<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     args
 }
 
-fn newest(house: &House) -> String {
+fn newest(house: &TestInstallation) -> String {
     let list = house.json(&["sessions", "list", "--json"]);
     list[0]["id"].as_str().expect("a session").to_owned()
 }
@@ -126,7 +126,7 @@ fn g7_undo_takes_a_run_back_and_a_second_undo_brings_it_again() {
     // Nothing is there twice: the run's own changes are as before already.
     let again = house.json(&["undo", "--run", "r1", "--json"]);
     assert_eq!(again["already"].as_array().map(Vec::len), Some(3), "{again}");
-    assert!(house.to_caller_error(&["undo", "--run", "r9"]).contains("runs that did: r1"));
+    assert!(house.usage_error(&["undo", "--run", "r9"]).contains("runs that did: r1"));
     // The journal knows, the audit knows, and the agent is told when it goes on.
     let facts = house.ok(&["sessions", "show", &id, "--all"]);
     assert_eq!(facts.matches("checkpoint.restored").count(), 3, "{facts}");
@@ -173,11 +173,11 @@ fn g7_undo_of_one_file_leaves_the_others() {
     assert!(house.at("work/n.txt").exists() && !house.at("work/b.bin").exists());
     house.ok(&["undo", "--path", "b.bin"]);
     assert!(house.at("work/b.bin").exists() && house.at("work/n.txt").exists());
-    assert!(house.to_caller_error(&["undo", "--path", "other"]).contains("a.txt"));
+    assert!(house.usage_error(&["undo", "--path", "other"]).contains("a.txt"));
     let elsewhere = house.at("elsewhere");
     std::fs::create_dir(&elsewhere).expect("a new folder");
     let elsewhere = elsewhere.display().to_string();
-    assert!(house.to_caller_error(&["undo", "-C", &elsewhere]).contains("nothing to undo"));
+    assert!(house.usage_error(&["undo", "-C", &elsewhere]).contains("nothing to undo"));
 }
 
 #[test]
@@ -194,10 +194,8 @@ fn g7_checkpoints_are_listed_compared_restored_and_collected() {
     let diff = house.ok(&["checkpoints", "diff", &a]);
     assert!(diff.contains("--- a/a.txt\n+++ b/a.txt\n") && diff.contains("-two\n+TWO\n"), "{diff}");
     assert!(house.ok(&["checkpoints", "diff", &b, "b.bin"]).contains("binary content of 3 bytes"));
-    assert!(house.to_caller_error(&["checkpoints", "diff", &a, "b.bin"]).contains("a.txt"));
-    assert!(
-        house.to_caller_error(&["checkpoints", "diff", "ffffffff"]).contains("checkpoints list")
-    );
+    assert!(house.usage_error(&["checkpoints", "diff", &a, "b.bin"]).contains("a.txt"));
+    assert!(house.usage_error(&["checkpoints", "diff", "ffffffff"]).contains("checkpoints list"));
     house.ok(&["checkpoints", "restore", &b]);
     assert!(house.at("work/b.bin").exists() && house.at("work/n.txt").exists());
     let call = house.ok(&["checkpoints", "diff", &b]);

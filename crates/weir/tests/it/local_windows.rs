@@ -1,82 +1,26 @@
 //! The window that a local server really holds (R6), through the program: stand-ins speak what Ollama,
 //! LM Studio, llama.cpp and vLLM document, and the program asks, believes and says it.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
-
 use serde_json::{Value, json};
-
-use crate::house::{House, Said};
+use weir_test_kit::{CommandOutput, HttpAnswer, HttpStandIn, TestInstallation};
 
 /// What a stand-in answers to an address: status and document. The chat is the same for all.
 type Answers = fn(&str) -> Option<(u16, Value)>;
 
 /// A server of one's own that plays one of the known ones.
-struct StandIn {
-    address: String,
-    asked: Arc<Mutex<Vec<String>>>,
-}
-
-impl StandIn {
-    fn start(answers: Answers) -> StandIn {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = listener.local_addr().expect("an address").to_string();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let seen = asked.clone();
-        // It ends with the process of the tests.
-        std::thread::spawn(move || {
-            for socket in listener.incoming().flatten() {
-                let seen = seen.clone();
-                std::thread::spawn(move || serve(socket, answers, &seen));
-            }
-        });
-        StandIn { address, asked }
-    }
-
-    /// What was asked for, in order.
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().expect("nobody panics").clone()
-    }
-}
-
-fn serve(mut socket: TcpStream, answers: Answers, seen: &Mutex<Vec<String>>) {
-    let Some((head, _)) = read_request(&mut socket) else { return };
-    let line = head.lines().next().unwrap_or_default();
-    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-    seen.lock().expect("nobody panics").push(path.clone());
-    let (status, kind, body) = match answers(&path) {
-        Some((status, body)) => (status, "application/json", body.to_string()),
-        None if path.ends_with("/chat/completions") => (200, "text/event-stream", chat()),
-        None => (404, "text/plain", "404 page not found".to_owned()),
-    };
-    let answer = format!(
-        "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    // The program may have gone.
-    let _ = socket.write_all(answer.as_bytes());
-}
-
-fn read_request(socket: &mut TcpStream) -> Option<(String, String)> {
-    let mut bytes = Vec::new();
-    let mut buffer = [0; 4096];
-    loop {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| {
-                let (name, value) = line.split_once(':')?;
-                name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
-            });
-            if body.len() >= length.unwrap_or(0) {
-                return Some((head.to_owned(), body.to_owned()));
-            }
+fn stand_in(answers: Answers) -> HttpStandIn {
+    HttpStandIn::start(move |request, _| match answers(request.path()) {
+        Some((status, body)) => HttpAnswer::json(status, &body),
+        None if request.path().ends_with("/chat/completions") => {
+            HttpAnswer::new(200, "text/event-stream", chat())
         }
-        match socket.read(&mut buffer) {
-            Ok(0) | Err(_) => return None,
-            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
-        }
-    }
+        None => HttpAnswer::new(404, "text/plain", "404 page not found"),
+    })
+}
+
+/// What it was asked for, in order.
+fn asked(server: &HttpStandIn) -> Vec<String> {
+    server.requests().iter().map(|request| request.path().to_owned()).collect()
 }
 
 /// An answer as the OpenAI-compatible endpoints stream it.
@@ -127,7 +71,7 @@ fn ollama(path: &str) -> Option<(u16, Value)> {
 }
 
 /// A run of this model, and the facts that it printed.
-fn run(house: &House, model: &str) -> (Said, Vec<Value>) {
+fn run(house: &TestInstallation, model: &str) -> (CommandOutput, Vec<Value>) {
     let said = house.run(&["run", "-m", model, "--output", "jsonl", "Hello."]);
     let lines = said.out.lines().filter_map(|line| serde_json::from_str(line).ok());
     let facts: Vec<Value> = lines.collect();
@@ -142,8 +86,8 @@ fn window(facts: &[Value]) -> Value {
 
 #[test]
 fn r6_a_run_has_the_window_that_ollama_holds_and_says_how_to_raise_it() {
-    let server = StandIn::start(ollama);
-    let house = House::new().with("OLLAMA_HOST", &server.address);
+    let server = stand_in(ollama);
+    let house = TestInstallation::new().with_variable("OLLAMA_HOST", &server.address());
     let (said, facts) = run(&house, "ollama/qwen3:8b");
     assert_eq!(said.status, 0, "{}{}", said.out, said.err);
     assert_eq!(window(&facts), 8_192, "{}", said.out);
@@ -153,75 +97,75 @@ fn r6_a_run_has_the_window_that_ollama_holds_and_says_how_to_raise_it() {
     }
     // Asked and loaded as the request will use it, before anything is said to the model.
     let wanted = ["/api/show", "/api/generate", "/api/ps", "/v1/chat/completions"];
-    assert_eq!(server.asked(), wanted, "once each, in this order");
+    assert_eq!(asked(&server), wanted, "once each, in this order");
     let answer = facts.iter().find(|fact| fact["kind"] == "run.finished").expect("it ends");
     assert_eq!(answer["text"], "Hello there.");
 }
 
 #[test]
 fn r6_a_window_of_the_modelfile_holds_and_nothing_is_loaded_for_it() {
-    let server = StandIn::start(|path| match path {
+    let server = stand_in(|path| match path {
         "/api/show" => Some((200, show("num_ctx                        40960\nstop \"x\""))),
         // Somebody else has it loaded with another one, which is not what the request gets.
         "/api/ps" => Some((200, running(2_048))),
         _ => None,
     });
-    let house = House::new().with("OLLAMA_HOST", &server.address);
+    let house = TestInstallation::new().with_variable("OLLAMA_HOST", &server.address());
     let (said, facts) = run(&house, "ollama/qwen3:8b");
     assert_eq!((said.status, window(&facts)), (0, json!(40_960)), "{}", said.err);
     assert!(!said.err.contains("window"), "it is roomy: nothing is said: {}", said.err);
-    assert_eq!(server.asked(), ["/api/show", "/v1/chat/completions"]);
+    assert_eq!(asked(&server), ["/api/show", "/v1/chat/completions"]);
 }
 
 #[test]
 fn r6_what_does_not_fit_is_said_before_anything_is_sent() {
-    let server = StandIn::start(|path| match path {
+    let server = stand_in(|path| match path {
         "/api/ps" => Some((200, running(2_048))),
         path => ollama(path),
     });
-    let house = House::new().with("OLLAMA_HOST", &server.address);
+    let house = TestInstallation::new().with_variable("OLLAMA_HOST", &server.address());
     let (said, _) = run(&house, "ollama/qwen3:8b");
     assert_eq!(said.status, 2, "{}{}", said.out, said.err);
     let says = ["a window of 2048 tokens", "instructions and tools need about", "cut off unseen"];
     for words in says.into_iter().chain(["OLLAMA_CONTEXT_LENGTH"]) {
         assert!(said.err.contains(words), "{words}: {}", said.err);
     }
-    assert!(!server.asked().iter().any(|path| path.contains("chat")), "{:?}", server.asked());
+    assert!(!asked(&server).iter().any(|path| path.contains("chat")), "{:?}", asked(&server));
 }
 
 #[test]
 fn r6_a_careful_window_is_assumed_and_said_where_nobody_says_one() {
     // An older Ollama: what runs stands in its list without a window.
-    let server = StandIn::start(|path| match path {
+    let server = stand_in(|path| match path {
         "/api/ps" => Some((200, json!({ "models": [{ "name": "qwen3:8b" }] }))),
         path => ollama(path),
     });
-    let house = House::new().with("OLLAMA_HOST", &server.address);
+    let house = TestInstallation::new().with_variable("OLLAMA_HOST", &server.address());
     let (said, facts) = run(&house, "ollama/qwen3:8b");
     assert_eq!((said.status, window(&facts)), (0, json!(4_096)), "{}", said.err);
     assert!(said.err.contains("does not say which window holds"), "{}", said.err);
     assert!(said.err.contains("a window of 4096 tokens is assumed"), "{}", said.err);
     // Nobody there at all.
-    let (said, facts) = run(&House::new(), "ollama/qwen3:8b");
+    let (said, facts) = run(&TestInstallation::new(), "ollama/qwen3:8b");
     assert_ne!(said.status, 0);
     assert_eq!(window(&facts), 4_096, "{}", said.out);
     assert!(said.err.contains("nobody at http://127.0.0.1:1"), "{}", said.err);
     // What the settings say is believed, and nobody is asked.
-    let house = House::new().with("OLLAMA_HOST", &server.address);
+    let house = TestInstallation::new().with_variable("OLLAMA_HOST", &server.address());
     house.write(&house.user_config(), "[models.\"ollama/qwen3:8b\"]\nwindow = 64000\n");
-    let before = server.asked().len();
+    let before = asked(&server).len();
     let (said, facts) = run(&house, "ollama/qwen3:8b");
     assert_eq!((said.status, window(&facts)), (0, json!(64_000)), "{}", said.err);
-    assert_eq!(server.asked()[before..], ["/v1/chat/completions"]);
+    assert_eq!(asked(&server)[before..], ["/v1/chat/completions"]);
 }
 
 #[test]
 fn r6_a_model_that_ollama_does_not_have_is_named_with_how_to_get_it() {
-    let server = StandIn::start(|path| match path {
+    let server = stand_in(|path| match path {
         "/api/show" => Some((404, json!({ "error": "model 'qwen3:8b' not found" }))),
         _ => None,
     });
-    let house = House::new().with("OLLAMA_HOST", &server.address);
+    let house = TestInstallation::new().with_variable("OLLAMA_HOST", &server.address());
     let (said, _) = run(&house, "ollama/qwen3:8b");
     assert_eq!(said.status, 2, "{}", said.err);
     assert!(said.err.contains("`ollama pull qwen3:8b`"), "{}", said.err);
@@ -258,8 +202,9 @@ fn r6_lm_studio_llama_cpp_and_vllm_say_their_windows() {
         ("VLLM_BASE_URL", "vllm/m", vllm, 14_000, "`--max-model-len 32768`"),
     ];
     for (variable, model, answers, tokens, way) in cases {
-        let server = StandIn::start(answers);
-        let house = House::new().with(variable, &format!("http://{}/v1", server.address));
+        let server = stand_in(answers);
+        let house = TestInstallation::new()
+            .with_variable(variable, &format!("http://{}/v1", server.address()));
         let (said, facts) = run(&house, model);
         assert_eq!((said.status, window(&facts)), (0, json!(tokens)), "{model}: {}", said.err);
         assert!(said.err.contains(way), "{model}: {}", said.err);
@@ -268,19 +213,19 @@ fn r6_lm_studio_llama_cpp_and_vllm_say_their_windows() {
 
 #[test]
 fn r6_models_probe_shows_the_windows_that_hold_and_fails_when_nobody_answers() {
-    let server = StandIn::start(ollama);
-    let house = House::new().with("OLLAMA_HOST", &server.address);
+    let server = stand_in(ollama);
+    let house = TestInstallation::new().with_variable("OLLAMA_HOST", &server.address());
     let rows = house.json(&["models", "ollama", "--probe", "--json"]);
     assert_eq!((&rows[0]["model"], &rows[0]["window"]), (&json!("ollama/qwen3:8b"), &json!(8_192)));
     assert_eq!(rows[0]["window_max"], 131_072, "{rows}");
     let table = house.ok(&["models", "ollama", "--probe"]);
     assert!(table.contains("8192 of 131072"), "{table}");
-    assert!(!server.asked().iter().any(|path| path == "/api/generate"), "nothing is loaded for it");
+    assert!(!asked(&server).iter().any(|path| path == "/api/generate"), "nothing is loaded for it");
     for (args, words) in [
         (["models", "ollama", "--probe"], "no response from http://127.0.0.1:1"),
         (["models", "anthropic", "--probe"], "there is no key for it"),
     ] {
-        let said = House::new().run(&args);
+        let said = TestInstallation::new().run(&args);
         assert_eq!(said.status, 1, "{}{}", said.out, said.err);
         assert!(said.err.contains(words), "{}", said.err);
     }

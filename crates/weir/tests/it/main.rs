@@ -1,4 +1,5 @@
-//! The program from outside: the real binary in folders of its own.
+//! The program from outside: the real binary in folders of its own. Not here: `weir serve`, whose tests
+//! are those of `weir-server`.
 
 mod agents;
 mod approvals;
@@ -8,21 +9,19 @@ mod cli_small;
 mod clock;
 mod config;
 mod context;
-mod disk;
 mod everyday;
 mod everyday_commands;
 mod explain;
-mod face;
 mod g07_commands;
 mod grants;
 mod hooks;
-mod house;
 mod import;
 mod journal_commands;
 mod local_windows;
 mod mcp_packages;
 mod mcp_servers;
 mod mcp_servers_run;
+mod meaning;
 mod memory;
 mod plugins;
 mod profiles_commands;
@@ -30,7 +29,6 @@ mod recall;
 mod recipes;
 mod run;
 mod secrets;
-mod serve;
 mod skills;
 mod sub_agents;
 mod terminal;
@@ -38,3 +36,4 @@ mod tools;
 mod trust;
 mod two_faces;
 mod walls;
+mod web_search;

@@ -4,8 +4,8 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
+use weir_test_kit::TestInstallation;
 
-use crate::house::House;
 use crate::mcp_servers::SERVER;
 
 /// Answers as npm does: the version in `version`, and a lock file with the checksum in `locked`.
@@ -27,12 +27,12 @@ esac
 "#;
 
 /// A house with these clients on the search path.
-fn house() -> House {
-    let house = House::new();
+fn house() -> TestInstallation {
+    let house = TestInstallation::new();
     let path = std::env::var("PATH").unwrap_or_default();
     let (programs, fake) = (house.at("programs"), house.at("fake"));
-    let house = house.with("PATH", &format!("{}:{path}", programs.display()));
-    let house = house.with("FAKE", &fake.display().to_string());
+    let house = house.with_variable("PATH", &format!("{}:{path}", programs.display()));
+    let house = house.with_variable("FAKE", &fake.display().to_string());
     for (name, text) in [("npm", NPM), ("node", "#!/bin/sh\nexit 1\n")] {
         let program = house.at("programs").join(name);
         house.write(&program, text);
@@ -46,26 +46,26 @@ fn house() -> House {
     house
 }
 
-fn log(house: &House) -> String {
+fn log(house: &TestInstallation) -> String {
     std::fs::read_to_string(house.at("fake/npm.log")).unwrap_or_default()
 }
 
-fn state(house: &House) -> Value {
+fn state(house: &TestInstallation) -> Value {
     house.json(&["mcp-servers", "list", "--json"])[0]["state"].clone()
 }
 
-fn package(house: &House) -> String {
+fn package(house: &TestInstallation) -> String {
     let shown = house.json(&["mcp-servers", "show", "files", "--json"]);
     shown["package"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Folders of installed versions.
-fn folders(house: &House) -> usize {
+fn folders(house: &TestInstallation) -> usize {
     let entries = std::fs::read_dir(house.at("state/weir/mcp-packages/files"));
     entries.into_iter().flatten().flatten().filter(|entry| entry.path().is_dir()).count()
 }
 
-fn run(house: &House) -> String {
+fn run(house: &TestInstallation) -> String {
     let script = "calls: mcp__files__paint {\"colour\": \"blue\"}\n\nsays: done\n";
     house.write(&house.at("model.script"), script);
     let model = format!("script:{}", house.at("model.script").display());
@@ -134,7 +134,7 @@ fn c9_nothing_is_installed_where_nobody_is_asked() {
         assert!(said.contains(part), "{part}: {said}");
     }
     for command in ["install", "update", "approve"] {
-        let why = house.to_caller_error(&["mcp-servers", command, "files"]);
+        let why = house.usage_error(&["mcp-servers", command, "files"]);
         assert!(why.contains("nobody can be asked"), "{command}: {why}");
     }
     assert_eq!(log(&house), "", "npm was not even asked");
@@ -161,7 +161,7 @@ fn z8_another_package_than_was_shown_is_not_kept() {
 #[test]
 fn c9_what_is_missing_is_named() {
     let house = house();
-    let house = house.with("PATH", "/nowhere");
+    let house = house.with_variable("PATH", "/nowhere");
     let said = house.run(&ADD);
     assert_eq!(said.status, 1);
     assert!(said.err.contains("no program node on the search path; it comes with"), "{}", said.err);

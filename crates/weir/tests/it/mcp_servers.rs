@@ -2,8 +2,7 @@
 //! own, which says what a file says.
 
 use serde_json::{Value, json};
-
-use crate::house::House;
+use weir_test_kit::TestInstallation;
 
 /// Speaks the protocol as far as it is needed here: lists the tools of `tools.json` in its folder,
 /// and answers every call with the call's own line.
@@ -23,7 +22,7 @@ while IFS= read -r line; do
 done
 "#;
 
-fn tools(house: &House, description: &str) {
+fn tools(house: &TestInstallation, description: &str) {
     let schema = json!({"type": "object", "properties": {"colour": {"type": "string"}},
                         "required": ["colour"]});
     let tools = json!([{"name": "paint", "description": description, "inputSchema": schema}]);
@@ -31,15 +30,15 @@ fn tools(house: &House, description: &str) {
 }
 
 /// A house with the server in its workspace.
-fn house() -> House {
-    let house = House::new();
+fn house() -> TestInstallation {
+    let house = TestInstallation::new();
     house.write(&house.at("work/server.sh"), SERVER);
     tools(&house, "Paints the house.");
     house
 }
 
 /// Adds it, approved.
-fn added(house: &House) -> String {
+fn added(house: &TestInstallation) -> String {
     house.ok(&[
         "mcp-servers",
         "add",
@@ -53,7 +52,7 @@ fn added(house: &House) -> String {
     ])
 }
 
-fn run(house: &House, script: &str) -> String {
+fn run(house: &TestInstallation, script: &str) -> String {
     house.write(&house.at("model.script"), script);
     let model = format!("script:{}", house.at("model.script").display());
     let said = house.run(&[
@@ -101,7 +100,7 @@ fn f4_a_server_is_added_shown_used_and_removed() {
     assert!(house.ok(&["mcp-servers", "restart", "fake"]).contains("works as approved"));
     house.ok(&["mcp-servers", "remove", "fake"]);
     assert_eq!(house.json(&["mcp-servers", "list", "--json"]), json!([]));
-    assert!(house.to_caller_error(&["mcp-servers", "show", "fake"]).contains("none is declared"));
+    assert!(house.usage_error(&["mcp-servers", "show", "fake"]).contains("none is declared"));
 }
 
 #[test]
@@ -114,9 +113,7 @@ fn z8_a_changed_tool_is_closed_until_a_person_saw_the_difference() {
     assert!(!said.contains("called with"), "{said}");
     let list = house.json(&["mcp-servers", "list", "--check", "--json"]);
     assert_eq!(list[0]["state"], "changed");
-    assert!(
-        house.to_caller_error(&["mcp-servers", "approve", "fake"]).contains("nobody can be asked")
-    );
+    assert!(house.usage_error(&["mcp-servers", "approve", "fake"]).contains("nobody can be asked"));
     let said = house.ok(&["mcp-servers", "approve", "fake", "--yes"]);
     for part in ["Changes since you approved it", "evil.example", "fake is approved"] {
         assert!(said.contains(part), "{part}: {said}");
@@ -141,7 +138,7 @@ fn z8_another_command_under_an_approved_name_is_not_started() {
 
 #[test]
 fn z8_an_agent_cannot_approve() {
-    let house = house().with("WEIR_SUPERVISED", "/state/commands/1");
+    let house = house().with_variable("WEIR_SUPERVISED", "/state/commands/1");
     for words in [
         &["mcp-servers", "add", "x", "--yes", "--", "sh"][..],
         &["mcp-servers", "approve", "x"],
@@ -151,7 +148,7 @@ fn z8_an_agent_cannot_approve() {
         &["mcp-servers", "restart", "x"],
         &["import", "codex"],
     ] {
-        assert!(house.to_caller_error(words).contains("only a person"), "{words:?}");
+        assert!(house.usage_error(words).contains("only a person"), "{words:?}");
     }
 }
 
@@ -175,9 +172,7 @@ fn c5_the_servers_of_a_workspace_count_once_it_is_trusted() {
     house.ok(&["mcp-servers", "approve", "fake", "--yes"]);
     assert!(run(&house, PAINT).contains("called with blue"));
     assert!(
-        house
-            .to_caller_error(&["mcp-servers", "remove", "fake"])
-            .contains("declared by the workspace")
+        house.usage_error(&["mcp-servers", "remove", "fake"]).contains("declared by the workspace")
     );
     // Another file ends trust, and with it the server.
     house.write(&house.at("work/.mcp.json"), "{\"mcpServers\": {}}");
@@ -188,16 +183,16 @@ fn c5_the_servers_of_a_workspace_count_once_it_is_trusted() {
 fn f4_a_wrong_declaration_is_told_with_file_and_line() {
     let house = house();
     house.write(&house.user_config(), "model = \"x/y\"\n[mcp_servers.a]\ncomand = \"x\"\n");
-    assert!(house.to_caller_error(&["mcp-servers", "list"]).contains("config.toml:3"));
+    assert!(house.usage_error(&["mcp-servers", "list"]).contains("config.toml:3"));
     house.write(&house.user_config(), "[mcp_servers.a]\ncommand = \"x\"\nurl = \"https://h\"\n");
     assert!(
         house
-            .to_caller_error(&["mcp-servers", "list"])
+            .usage_error(&["mcp-servers", "list"])
             .contains("config.toml:2: mcp_servers.a has both")
     );
     house.write(&house.user_config(), "");
     house.write(&house.at("work/.mcp.json"), "{\"mcpServers\": {\n\"a\": {\"comand\": \"x\"}}}");
-    let why = house.to_caller_error(&["trust", "--yes"]);
+    let why = house.usage_error(&["trust", "--yes"]);
     assert!(why.contains("line 2: unknown field `comand`"), "{why}");
 }
 
@@ -213,13 +208,13 @@ fn f4_what_add_refuses_changes_nothing() {
         (&["a", "--", "x"], "nobody can be asked"),
     ] {
         let words: Vec<&str> = ["mcp-servers", "add"].iter().chain(words).copied().collect();
-        let why = house.to_caller_error(&words);
+        let why = house.usage_error(&words);
         assert!(why.contains(part), "{words:?}: {why}");
     }
     assert!(!house.user_config().exists());
     house.ok(&["mcp-servers", "add", "a", "--no-start", "--", "none-such"]);
     assert!(
-        house.to_caller_error(&["mcp-servers", "add", "a", "--yes", "--", "x"]).contains("already")
+        house.usage_error(&["mcp-servers", "add", "a", "--yes", "--", "x"]).contains("already")
     );
     let said = house.run(&["mcp-servers", "approve", "a", "--yes"]);
     assert_eq!(said.status, 1, "{}", said.err);

@@ -1,11 +1,9 @@
 //! A foreign server through the whole program: in the sandbox, judged, labelled, ended (F4, Z8).
 
-use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
-
-use crate::house::House;
+use weir_test_kit::{TestInstallation, weir_program};
 
 /// A server in shell: it answers what it is asked with what it sees.
 const SERVER: &str = r#"#!/bin/sh
@@ -25,8 +23,8 @@ while read -r line; do
 done
 "#;
 
-fn house(script: &str) -> House {
-    let house = House::new().with("OPENAI_API_KEY", "marker-key-1");
+fn house(script: &str) -> TestInstallation {
+    let house = TestInstallation::new().with_variable("OPENAI_API_KEY", "marker-key-1");
     let home = house.at("home").canonicalize().expect("it exists");
     let server = SERVER.replace("REALHOME", &home.display().to_string());
     house.write(&house.at("work/server.sh"), &server);
@@ -36,7 +34,7 @@ fn house(script: &str) -> House {
     house
 }
 
-fn declare(house: &House, more: &str) {
+fn declare(house: &TestInstallation, more: &str) {
     let server = house.work().canonicalize().expect("it exists").join("server.sh");
     let text = format!(
         "[mcp_servers.sh]\ncommand = \"sh\"\nargs = [\"{}\"]\nenv = {{ MODE = \"declared\" }}\n{more}\n",
@@ -45,14 +43,14 @@ fn declare(house: &House, more: &str) {
     house.write(&house.user_config(), &text);
 }
 
-fn approve(house: &House) {
+fn approve(house: &TestInstallation) {
     let said = house.command(&["mcp-servers", "approve", "sh", "--yes"]).output();
     let said = said.expect("the program starts");
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
 }
 
-fn run(house: &House, more: &[&str]) -> (Vec<Value>, String) {
-    let script = format!("script:{}", house.at("s.script").display());
+fn run(house: &TestInstallation, more: &[&str]) -> (Vec<Value>, String) {
+    let script = house.script_model();
     let mut args = vec!["run", "-m", &script, "--output", "jsonl", "--permission", "full"];
     args.extend(more);
     args.push("go");
@@ -69,10 +67,7 @@ fn finished<'a>(events: &'a [Value], tool: &str) -> &'a Value {
 
 /// The tier is what the machine has; without one a server does not start at all.
 fn confined() -> bool {
-    let report = weir_sandbox::probe_tiers(
-        weir_sandbox::TierWish::Auto,
-        Path::new(env!("CARGO_BIN_EXE_weir")),
-    );
+    let report = weir_sandbox::probe_tiers(weir_sandbox::TierWish::Auto, &weir_program());
     report.works && report.tier != weir_sandbox::Tier::None
 }
 

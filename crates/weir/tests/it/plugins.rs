@@ -10,8 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde_json::json;
-
-use crate::house::{House, Said};
+use weir_test_kit::{CommandOutput, TestInstallation};
 
 const KEY: &str = "zq9obsidian0rest0api0key";
 
@@ -143,8 +142,8 @@ async fn active(State(vault): State<Vault>, headers: HeaderMap) -> Response {
 }
 
 /// A house in which the plugin is set up for this port and switched on.
-fn house(port: u16) -> House {
-    let house = House::new().with("OBSIDIAN_API_KEY", KEY);
+fn house(port: u16) -> TestInstallation {
+    let house = TestInstallation::new().with_variable("OBSIDIAN_API_KEY", KEY);
     let config = format!("[plugins.obsidian]\nurl = \"http://127.0.0.1:{port}\"\n");
     house.write(&house.user_config(), &config);
     house.ok(&["plugins", "enable", "obsidian", "--yes"]);
@@ -152,7 +151,7 @@ fn house(port: u16) -> House {
 }
 
 /// One call in a session of its own, whose result must hold `expected`.
-fn call(house: &House, method: &str, arguments: &str, expected: &str) -> Said {
+fn call(house: &TestInstallation, method: &str, arguments: &str, expected: &str) -> CommandOutput {
     let input = format!(
         "{{\"plugin\": \"obsidian\", \"method\": \"{method}\", \"arguments\": {arguments}}}"
     );
@@ -202,7 +201,7 @@ fn t11_what_obsidian_refuses_is_told_with_what_to_do() {
     call(&house, "open_note", "{\"note\": \"x\"}", "there is no argument");
     call(&house, "delete_note", "{}", "its methods: active_file");
     assert_eq!(obsidian.done(), Vec::<String>::new());
-    let wrong = house.with("OBSIDIAN_API_KEY", "another0key0than0that");
+    let wrong = house.with_variable("OBSIDIAN_API_KEY", "another0key0than0that");
     call(&wrong, "list_commands", "{}", "status 401");
     call(&wrong, "list_commands", "{}", "weir auth set obsidian");
 }
@@ -222,7 +221,7 @@ fn t11_obsidian_that_is_not_running_or_answers_oddly() {
 #[test]
 fn t11_obsidian_is_off_and_unreachable_until_a_person_says_so() {
     let obsidian = Obsidian::start(Active::Note);
-    let house = House::new().with("OBSIDIAN_API_KEY", KEY);
+    let house = TestInstallation::new().with_variable("OBSIDIAN_API_KEY", KEY);
     call(&house, "list_commands", "{}", "is not available in this run");
     house.ok(&["plugins", "enable", "obsidian", "--yes"]);
     // On, but nobody set its address: this machine stays closed (Z5).
@@ -249,8 +248,8 @@ fn t11_obsidian_is_off_and_unreachable_until_a_person_says_so() {
 
 #[test]
 fn z7_the_key_of_obsidian_goes_to_its_address_alone() {
-    let house = House::new();
-    let set = house.run_with(&["auth", "set", "obsidian"], &format!("{KEY}\n"));
+    let house = TestInstallation::new();
+    let set = house.run_with_input(&["auth", "set", "obsidian"], &format!("{KEY}\n"));
     assert_eq!(set.status, 0, "{}", set.err);
     assert!(!set.out.contains(KEY));
     let listed = house.ok(&["auth", "list"]);
@@ -270,7 +269,7 @@ const MANIFEST: &str = "id = \"demo\"\nname = \"Demo\"\nversion = \"1\"\n\
                         [commands.go]\nscript = \"go.sh\"\n\
                         [api.get]\nhttp = { method = \"GET\", url = \"https://api.example.org/x\" }\n";
 
-fn demo(house: &House, place: &str) {
+fn demo(house: &TestInstallation, place: &str) {
     house.write(&house.at(&format!("{place}/demo/plugin.toml")), MANIFEST);
     house.write(&house.at(&format!("{place}/demo/go.sh")), "#!/bin/sh\necho went\n");
     house.write(&house.at(&format!("{place}/demo/prompts/count-up.md")), "Count up.\n");
@@ -280,7 +279,7 @@ fn demo(house: &House, place: &str) {
 
 #[test]
 fn z9_a_person_sees_what_a_plugin_may_do_before_it_is_on() {
-    let house = House::new();
+    let house = TestInstallation::new();
     demo(&house, "config/weir/plugins");
     let listed = house.ok(&["plugins", "list"]);
     assert!(listed.contains("demo") && listed.contains("disabled"), "{listed}");
@@ -297,15 +296,17 @@ fn z9_a_person_sees_what_a_plugin_may_do_before_it_is_on() {
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    assert!(house.refused_with(&["plugins", "enable", "demo"], "nobody can be asked"));
-    assert!(
-        house.refused_with(&["plugins", "enable", "demo", "--hash", "00"], "the hash of demo is")
-    );
-    assert!(house.refused_with(&["plugins", "enable", "none", "--yes"], "there is no plugin"));
+    assert!(is_refused(&house, &["plugins", "enable", "demo"], "nobody can be asked"));
+    assert!(is_refused(
+        &house,
+        &["plugins", "enable", "demo", "--hash", "00"],
+        "the hash of demo is"
+    ));
+    assert!(is_refused(&house, &["plugins", "enable", "none", "--yes"], "there is no plugin"));
     let hash = house.json(&["plugins", "show", "demo", "--json"])["sha256"].clone();
     let hash = hash.as_str().expect("a hash").to_owned();
     house.ok(&["plugins", "enable", "demo", "--hash", &hash]);
-    let state = |house: &House| {
+    let state = |house: &TestInstallation| {
         let listed = house.json(&["plugins", "list", "--json"]);
         let all = listed["plugins"].as_array().cloned().unwrap_or_default();
         let demo = all.into_iter().find(|one| one["id"] == "demo").expect("it is listed");
@@ -326,16 +327,16 @@ fn z9_a_person_sees_what_a_plugin_may_do_before_it_is_on() {
 
 #[test]
 fn z9_an_agents_command_switches_nothing_on() {
-    let house = House::new().with("WEIR_SUPERVISED", "/state/commands/1");
+    let house = TestInstallation::new().with_variable("WEIR_SUPERVISED", "/state/commands/1");
     demo(&house, "config/weir/plugins");
-    assert!(house.refused_with(&["plugins", "enable", "demo", "--yes"], "only a person"));
-    assert!(house.refused_with(&["plugins", "disable", "demo"], "only a person"));
+    assert!(is_refused(&house, &["plugins", "enable", "demo", "--yes"], "only a person"));
+    assert!(is_refused(&house, &["plugins", "disable", "demo"], "only a person"));
     assert_eq!(house.run(&["plugins", "list"]).status, 0);
 }
 
 #[test]
 fn t11_a_script_of_a_plugin_runs_in_the_sandbox() {
-    let house = House::new();
+    let house = TestInstallation::new();
     demo(&house, "config/weir/plugins");
     house.ok(&["plugins", "enable", "demo", "--yes"]);
     house.write(&house.work().join("a.txt"), "one\ntwo\n");
@@ -348,14 +349,14 @@ fn t11_a_script_of_a_plugin_runs_in_the_sandbox() {
          expect: result \"went\"\nsays: It did.\n"
     );
     house.write(&house.at("s.script"), &script);
-    let model = format!("script:{}", house.at("s.script").display());
+    let model = house.script_model();
     let said = house.run(&["run", "-m", &model, "--permission", "full", "count"]);
     assert!(said.status == 0 && said.out.contains("It did."), "{} {}", said.out, said.err);
 }
 
 #[test]
 fn t11_a_workspace_brings_plugins_and_commands_only_when_it_is_trusted() {
-    let house = House::new();
+    let house = TestInstallation::new();
     demo(&house, "work/.weir/plugins");
     house.write(&house.project_config(), "[commands.list]\nrun = \"ls\"\n");
     let listed = house.json(&["plugins", "list", "--json"]);
@@ -364,19 +365,17 @@ fn t11_a_workspace_brings_plugins_and_commands_only_when_it_is_trusted() {
     let demo = all.iter().find(|one| one["id"] == "demo").expect("it is listed");
     assert_eq!(demo["state"], "broken");
     assert!(demo["why"].as_str().is_some_and(|why| why.contains("weir trust")), "{demo}");
-    assert!(house.refused_with(&["plugins", "enable", "demo", "--yes"], "not trusted"));
+    assert!(is_refused(&house, &["plugins", "enable", "demo", "--yes"], "not trusted"));
     house.ok(&["trust", "--yes"]);
     let listed = house.json(&["plugins", "list", "--json"]);
     assert_eq!(listed["commands"][0]["name"], "list");
     house.ok(&["plugins", "enable", "demo", "--yes"]);
 }
 
-impl House {
-    /// Whether a command is refused as a usage error that says this.
-    fn refused_with(&self, args: &[&str], part: &str) -> bool {
-        let said = self.run(args);
-        assert_eq!(said.status, 2, "{args:?}: {} {}", said.out, said.err);
-        assert!(said.err.contains(part), "{args:?}: {}", said.err);
-        true
-    }
+/// Whether a command is refused as a usage error that says this.
+fn is_refused(house: &TestInstallation, args: &[&str], part: &str) -> bool {
+    let said = house.run(args);
+    assert_eq!(said.status, 2, "{args:?}: {} {}", said.out, said.err);
+    assert!(said.err.contains(part), "{args:?}: {}", said.err);
+    true
 }

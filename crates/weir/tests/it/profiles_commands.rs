@@ -1,8 +1,7 @@
 //! Profiles between two runs, and what is typed as `/name` (P7, M3).
 
 use serde_json::Value;
-
-use crate::house::House;
+use weir_test_kit::TestInstallation;
 
 /// The names of the tools of the last settings in a journal, and their profile.
 fn settings(journal: &str) -> (String, Vec<String>) {
@@ -18,9 +17,9 @@ fn settings(journal: &str) -> (String, Vec<String>) {
 
 #[test]
 fn p7_a_person_switches_the_profile_between_two_runs() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.at("s.script"), "says: one\n\nsays: two\n");
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let first = house.json(&["run", "-m", &script, "--output", "json", "begin"]);
     assert_eq!(first["status"], "completed");
     let id = first["session"].as_str().expect("an id").to_owned();
@@ -42,7 +41,7 @@ fn p7_a_person_switches_the_profile_between_two_runs() {
 
 #[test]
 fn p7_a_profile_s_tools_skills_and_limits_are_shown() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(
         &house.at("config/weir/profiles/mine.toml"),
         "role = \"You read.\"\nskills = [\"terse\"]\nmcp_servers = [\"git\"]\n\
@@ -68,7 +67,7 @@ fn p7_a_profile_s_tools_skills_and_limits_are_shown() {
 
 #[test]
 fn m3_what_is_typed_as_a_name_stands_for_a_file() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(
         &house.at("work/.weir/commands/review.md"),
         "---\ndescription: Looks at a file\nargument-hint: [file]\nmodel: x\n---\nRead $1 closely.\n",
@@ -80,7 +79,7 @@ fn m3_what_is_typed_as_a_name_stands_for_a_file() {
         &house.at("s.script"),
         "expect: body \"Read a.txt closely.\"\nsays: one\n\nexpect: body \"Count to 3.\"\nsays: two\n",
     );
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let first = house.json(&["run", "-m", &script, "--output", "json", "/review a.txt"]);
     assert_eq!(first["text"], "one");
     let id = first["session"].as_str().expect("an id");
@@ -98,8 +97,6 @@ fn m3_what_is_typed_as_a_name_stands_for_a_file() {
     let shown = house.ok(&["workflows", "show", "/review"]);
     assert!(shown.contains("Read $1 closely.") && shown.contains("ignored fields: model"));
     assert_eq!(house.json(&["workflows", "show", "mine", "--json"])["text"], "Count to $1.");
-    assert!(
-        house.to_caller_error(&["workflows", "show", "nothing"]).contains("weir workflows list")
-    );
-    assert!(house.to_caller_error(&["workflows", "show", "empty"]).contains("is empty"));
+    assert!(house.usage_error(&["workflows", "show", "nothing"]).contains("weir workflows list"));
+    assert!(house.usage_error(&["workflows", "show", "empty"]).contains("is empty"));
 }

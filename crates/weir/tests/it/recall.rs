@@ -1,6 +1,6 @@
 //! What a session did is found again by its words (X4), in the real program.
 
-use crate::house::House;
+use weir_test_kit::TestInstallation;
 
 /// Makes 40,000 characters with one sentence in the middle, then looks for the sentence.
 const SCRIPT: &str = r#"
@@ -19,7 +19,7 @@ says: Found.
 
 #[test]
 fn x4_a_sentence_deep_in_a_long_result_is_found() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.at("t.script"), SCRIPT);
     let run = ["run", "-m", "script:../t.script", "--permission", "full", "look for it"];
     assert_eq!(house.ok(&run).trim(), "Found.");

@@ -7,20 +7,19 @@ use weir_core::memory::MemorySource;
 use weir_core::recipe::{LearnedRecipe, Recipe, RecipeEvidence, RecipeUse};
 use weir_engine::ports::{Append, LeaseOwner, Proposal, SessionMeta, Store};
 use weir_store::SqliteStore;
-
-use crate::house::House;
+use weir_test_kit::TestInstallation;
 
 const MINE: &str = "# Mine.\nid = \"tidy\"\nname = \"Tidy up\"\ndescription = \"Tidies.\"\n\
                     triggers = [\"tidy\"]\n\n[[parameters]]\nname = \"path\"\n\n[[steps]]\n\
                     tool = \"read_file\"\ninput = { path = \"{{path}}\" }\n";
 
-fn mine(house: &House, text: &str) -> String {
+fn mine(house: &TestInstallation, text: &str) -> String {
     let path = house.at("given/mine.toml");
     house.write(&path, text);
     path.display().to_string()
 }
 
-fn store(house: &House) -> SqliteStore {
+fn store(house: &TestInstallation) -> SqliteStore {
     SqliteStore::open(&house.at("state/weir")).expect("the store of the house")
 }
 
@@ -29,7 +28,7 @@ fn of<'a>(list: &'a Value, id: &str) -> &'a Value {
     recipes.iter().find(|recipe| recipe["id"] == id).unwrap_or(&Value::Null)
 }
 
-async fn propose(house: &House, id: &str, label: Label) {
+async fn propose(house: &TestInstallation, id: &str, label: Label) {
     let recipe: Recipe = serde_json::from_value(json!({
         "id": id, "name": "Add … shopping list", "description": "For messages like that.",
         "triggers": ["add", "shopping list"],
@@ -55,7 +54,7 @@ async fn propose(house: &House, id: &str, label: Label) {
 }
 
 /// Runs made this of a recipe.
-async fn used(house: &House, id: &str, successes: usize, failures: usize) {
+async fn used(house: &TestInstallation, id: &str, successes: usize, failures: usize) {
     let store = store(house);
     let session = SessionId::new("earlier");
     let owner =
@@ -93,7 +92,7 @@ async fn used(house: &House, id: &str, successes: usize, failures: usize) {
 
 #[test]
 fn m5_a_person_adds_shows_and_removes_a_recipe() {
-    let house = House::new();
+    let house = TestInstallation::new();
     let list = house.ok(&["recipes", "list"]);
     for part in ["weekly-review", "bundled", "+0 (0 ok, 0 failed)", "told", "never used"] {
         assert!(list.contains(part), "{part}: {list}");
@@ -110,29 +109,27 @@ fn m5_a_person_adds_shows_and_removes_a_recipe() {
     }
     let whole = house.json(&["recipes", "show", "tidy", "--json"]);
     assert_eq!(whole["recipe"]["steps"][0]["tool"], "read_file");
-    assert!(house.to_caller_error(&["recipes", "add", &mine(&house, MINE)]).contains("already"));
+    assert!(house.usage_error(&["recipes", "add", &mine(&house, MINE)]).contains("already"));
     let kept = house.json(&["recipes", "remove", "tidy", "--json"]);
     let kept = std::path::PathBuf::from(kept["kept"].as_str().expect("a place"));
     assert!(kept.exists() && !path.exists());
+    assert!(house.usage_error(&["recipes", "show", "tidy"]).contains("there is no recipe tidy"));
+    assert!(house.usage_error(&["recipes", "remove", "../x"]).contains("there is no recipe"));
     assert!(
-        house.to_caller_error(&["recipes", "show", "tidy"]).contains("there is no recipe tidy")
-    );
-    assert!(house.to_caller_error(&["recipes", "remove", "../x"]).contains("there is no recipe"));
-    assert!(
-        house.to_caller_error(&["recipes", "remove", "weekly-review"]).contains("with the program")
+        house.usage_error(&["recipes", "remove", "weekly-review"]).contains("with the program")
     );
 }
 
 #[test]
 fn m5_what_is_wrong_with_a_file_is_said_with_its_line() {
-    let house = House::new();
+    let house = TestInstallation::new();
     for (text, words) in [
         ("id = oops\n".to_owned(), "mine.toml:1: "),
         (MINE.replace("{{path}}", "{{file}}"), "mine.toml:10: steps[0].input: {{file}}"),
         (MINE.replace("[\"tidy\"]", "[]"), "mine.toml:5: triggers: there are none"),
         (MINE.replace("id = \"tidy\"", "id = \"../tidy\""), "mine.toml:2: id: "),
     ] {
-        let said = house.to_caller_error(&["recipes", "add", &mine(&house, &text)]);
+        let said = house.usage_error(&["recipes", "add", &mine(&house, &text)]);
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(!house.at("config/weir/recipes").exists());
@@ -157,7 +154,7 @@ fn m5_what_is_wrong_with_a_file_is_said_with_its_line() {
 
 #[tokio::test]
 async fn m5_a_learned_recipe_waits_for_a_person() {
-    let house = House::new();
+    let house = TestInstallation::new();
     propose(&house, "learned-add-1", Label::default()).await;
     let list = house.ok(&["recipes", "list"]);
     assert!(
@@ -183,20 +180,18 @@ async fn m5_a_learned_recipe_waits_for_a_person() {
     assert_eq!(whole["recipe"]["excludes"], json!(["wish list"]));
     // Not at all, and back again.
     house.ok(&["recipes", "reject", "learned-add-1"]);
-    assert!(house.to_caller_error(&["recipes", "show", "learned-add-1"]).contains("was rejected"));
+    assert!(house.usage_error(&["recipes", "show", "learned-add-1"]).contains("was rejected"));
     assert_eq!(house.json(&["recipes", "list", "--json"])["rejected"][0]["id"], "learned-add-1");
     house.ok(&["recipes", "accept", "learned-add-1"]);
     assert!(house.ok(&["recipes", "show", "learned-add-1"]).contains("Not for: wish list"));
     house.ok(&["recipes", "remove", "learned-add-1"]);
     assert_eq!(of(&house.json(&["recipes", "list", "--json"]), "learned-add-1"), &Value::Null);
-    assert!(
-        house.to_caller_error(&["recipes", "accept", "nothing"]).contains("there is no recipe")
-    );
+    assert!(house.usage_error(&["recipes", "accept", "nothing"]).contains("there is no recipe"));
 }
 
 #[tokio::test]
 async fn z1_a_recipe_of_foreign_words_is_not_accepted_by_the_way() {
-    let house = House::new();
+    let house = TestInstallation::new();
     propose(&house, "learned-planted", Label::external("evil.example")).await;
     let said = house.run(&["recipes", "accept", "learned-planted"]);
     assert_eq!(said.status, 2);
@@ -207,13 +202,13 @@ async fn z1_a_recipe_of_foreign_words_is_not_accepted_by_the_way() {
     assert_eq!(of(&list, "learned-planted")["untrusted"], true);
     // Rejected and wanted again, it is as foreign as before.
     house.ok(&["recipes", "reject", "learned-planted"]);
-    let said = house.to_caller_error(&["recipes", "accept", "learned-planted"]);
+    let said = house.usage_error(&["recipes", "accept", "learned-planted"]);
     assert!(said.contains("--untrusted"), "{said}");
 }
 
 #[tokio::test]
 async fn m5_a_demoted_recipe_gets_another_chance_by_a_person() {
-    let house = House::new();
+    let house = TestInstallation::new();
     used(&house, "weekly-review", 3, 4).await;
     used(&house, "find-todos", 3, 0).await;
     let list = house.json(&["recipes", "list", "--json"]);
@@ -246,18 +241,18 @@ async fn m5_a_demoted_recipe_gets_another_chance_by_a_person() {
     let text = std::fs::read_to_string(house.at("config/weir/recipes/find-todos.toml"));
     let text = text.expect("written");
     assert!(text.starts_with("# Where something is left to do") && text.contains("\"todo app\""));
-    let said = house.to_caller_error(&["recipes", "reject", "find-todos", "--for", "?!"]);
+    let said = house.usage_error(&["recipes", "reject", "find-todos", "--for", "?!"]);
     assert!(said.contains("it has no word"), "{said}");
     assert!(
-        house.to_caller_error(&["recipes", "reject", "find-todos"]).contains("weir recipes remove")
+        house.usage_error(&["recipes", "reject", "find-todos"]).contains("weir recipes remove")
     );
 }
 
 #[test]
 fn m5_settings_are_checked_and_a_workspace_widens_none() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.user_config(), "[recipes]\nfloor = 1.5\n");
-    let said = house.to_caller_error(&["config", "show"]);
+    let said = house.usage_error(&["config", "show"]);
     assert!(said.contains("config.toml:2: recipes.floor is 1.5: set 0 to 1"), "{said}");
     house.write(&house.user_config(), "[recipes]\nfloor = 0.7\nlearn = false\n");
     let project = "[recipes]\naccept_learned = true\nlearn = true\nfloor = 0.1\n";
@@ -271,7 +266,7 @@ fn m5_settings_are_checked_and_a_workspace_widens_none() {
 }
 
 /// “Add X to the shopping list” with the calls that a model makes for it.
-fn shops(house: &House, what: &str) -> Value {
+fn shops(house: &TestInstallation, what: &str) -> Value {
     let script = house.at("shop.script");
     let text = format!(
         "calls: read_file {{\"path\": \"shopping.md\"}}\n\ncalls: append_to_file {{\"path\": \
@@ -281,7 +276,7 @@ fn shops(house: &House, what: &str) -> Value {
     run(house, &script, &format!("Add {what} to the shopping list"))
 }
 
-fn run(house: &House, script: &std::path::Path, said: &str) -> Value {
+fn run(house: &TestInstallation, script: &std::path::Path, said: &str) -> Value {
     let model = format!("script:{}", script.display());
     let args = ["run", "-m", &model, "--permission", "auto-edit", "--output", "json", said];
     house.json(&args)
@@ -290,7 +285,7 @@ fn run(house: &House, script: &std::path::Path, said: &str) -> Value {
 /// Two programs at once in one store: what each did counts once, and one recipe is proposed.
 #[test]
 fn m5_two_programs_learn_one_recipe_and_count_together() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.work().join("shopping.md"), "# Shopping\n");
     // A file each, so that the programs are not in each other's way there.
     let start = |what: &str| {
@@ -327,9 +322,10 @@ fn m5_two_programs_learn_one_recipe_and_count_together() {
 /// then followed by itself with one call of the planner and one of the model.
 #[test]
 fn m5_l16_a_recipe_is_learned_accepted_and_takes_the_fast_path() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.work().join("shopping.md"), "# Shopping\n");
-    let waiting = |house: &House| house.json(&["recipes", "list", "--json"])["proposals"].clone();
+    let waiting =
+        |house: &TestInstallation| house.json(&["recipes", "list", "--json"])["proposals"].clone();
     for what in ["milk", "brown bread"] {
         shops(&house, what);
         assert_eq!(waiting(&house), json!([]));

@@ -1,45 +1,39 @@
 //! `weir run` and `weir demo` as people and scripts use them (C2).
 
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-
-use crate::house::House;
+use weir_test_kit::{CommandOutput, RunningProgram, TestInstallation};
 
 /// A house with a workspace file and a script.
-fn house(script: &str) -> House {
-    let house = House::new();
-    house.write(&house.at("work/a.txt"), "old\n");
-    house.write(&house.at("s.script"), script);
-    house
+fn house(script: &str) -> TestInstallation {
+    TestInstallation::with_script(script)
 }
 
-fn run(house: &House, args: &[&str]) -> Output {
-    let script = format!("script:{}", house.at("s.script").display());
+fn run(house: &TestInstallation, args: &[&str]) -> CommandOutput {
+    let script = house.script_model();
     let mut all = vec!["run", "-m", script.as_str()];
     all.extend(args);
-    house.command(&all).stdin(Stdio::null()).output().expect("the program starts")
+    house.run(&all)
 }
 
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
+/// A run whose command goes on and on, once it has begun.
+fn start_without_end() -> (TestInstallation, RunningProgram) {
+    let house = house("calls: run_shell {\"command\": \"echo go; sleep 600\"}\n\nsays: never\n");
+    let script = house.script_model();
+    let flags = ["--permission", "full", "--output", "jsonl", "--deltas", "x"];
+    let mut run = house.start(&[&["run", "-m", &script], &flags[..]].concat());
+    run.wait_for("call.output", 1);
+    (house, run)
 }
 
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().expect("it ended by itself")
-}
-
-fn read(house: &House, path: &str) -> String {
+fn read(house: &TestInstallation, path: &str) -> String {
     std::fs::read_to_string(house.at(path)).expect("a file")
 }
 
-fn json(output: &Output) -> Value {
-    serde_json::from_str(&out(output)).unwrap_or_else(|_| panic!("{} {}", out(output), err(output)))
+fn json(output: &CommandOutput) -> Value {
+    serde_json::from_str(&output.out).unwrap_or_else(|_| panic!("{} {}", output.out, output.err))
 }
 
 const WRITES: &str =
@@ -49,12 +43,12 @@ const WRITES: &str =
 fn c2_text_is_the_answer_alone_and_progress_goes_to_standard_error() {
     let house = house(WRITES);
     let output = run(&house, &["--permission", "auto-edit", "write it"]);
-    assert_eq!((code(&output), out(&output).as_str()), (0, "Written.\n"), "{}", err(&output));
-    let said = err(&output);
+    assert_eq!((output.status, output.out.as_str()), (0, "Written.\n"), "{}", output.err);
+    let said = output.err;
     assert!(said.contains("session ") && said.contains("--resume"), "{said}");
     assert_eq!(read(&house, "work/a.txt"), "new");
     let quiet = run(&house, &["--quiet", "--permission", "auto-edit", "write it"]);
-    assert_eq!((code(&quiet), err(&quiet).as_str()), (0, ""));
+    assert_eq!((quiet.status, quiet.err.as_str()), (0, ""));
 }
 
 #[test]
@@ -62,7 +56,7 @@ fn c2_what_nobody_can_answer_is_denied_at_once_and_exits_4() {
     let house = house(WRITES);
     let output = run(&house, &["--output", "json", "write it"]);
     let finished = json(&output);
-    assert_eq!(code(&output), 4);
+    assert_eq!(output.status, 4);
     assert_eq!(finished["kind"], "run.finished");
     assert_eq!(finished["status"], "needs_input");
     assert_eq!(finished["denials"][0]["tool"], "write_file");
@@ -80,11 +74,11 @@ fn c6_jsonl_is_every_event_valid_against_the_schema_gapless_and_ends_with_run_fi
     let house = house(script);
     let args = ["--output", "jsonl", "--deltas", "--permission", "full", "go"];
     let output = run(&house, &args);
-    assert_eq!(code(&output), 0, "{}", err(&output));
+    assert_eq!(output.status, 0, "{}", output.err);
     let schema: Value =
         serde_json::from_str(&house.ok(&["schema", "events"])).expect("the schema is JSON");
     let validator = jsonschema::draft202012::new(&schema).expect("the schema is a schema");
-    let text = out(&output);
+    let text = output.out;
     let mut next = 1;
     let mut kinds = Vec::new();
     for line in text.lines() {
@@ -115,13 +109,13 @@ fn c2_limits_exit_3_and_are_named() {
     let house = house("loop: 9\ncalls: list_files {\"path\": \".\", \"limit\": {{i}}}\n\nend\n");
     let output = run(&house, &["--max-iterations", "3", "--output", "json", "look"]);
     let finished = json(&output);
-    assert_eq!((code(&output), finished["status"].as_str()), (3, Some("limit")));
+    assert_eq!((output.status, finished["status"].as_str()), (3, Some("limit")));
     assert_eq!(finished["iterations"], 3);
     let output = run(&house, &["--max-tool-calls", "2", "look"]);
-    assert_eq!(code(&output), 3, "{}", err(&output));
-    assert!(err(&output).contains("max_tool_calls"), "{}", err(&output));
+    assert_eq!(output.status, 3, "{}", output.err);
+    assert!(output.err.contains("max_tool_calls"), "{}", output.err);
     let output = run(&house, &["--budget-tokens", "10", "--output", "json", "look"]);
-    assert_eq!((code(&output), json(&output)["status"].as_str()), (3, Some("budget")));
+    assert_eq!((output.status, json(&output)["status"].as_str()), (3, Some("budget")));
 }
 
 #[test]
@@ -130,7 +124,7 @@ fn c2_timeout_ends_the_run_and_its_command() {
     let begun = Instant::now();
     let output =
         run(&house, &["--permission", "full", "--timeout", "1s", "--output", "json", "sleep"]);
-    assert_eq!((code(&output), json(&output)["status"].as_str()), (3, Some("limit")));
+    assert_eq!((output.status, json(&output)["status"].as_str()), (3, Some("limit")));
     assert!(begun.elapsed() < Duration::from_secs(300), "it did not wait for the command");
 }
 
@@ -140,10 +134,10 @@ fn c2_strict_fails_on_any_denial() {
     let args =
         ["--permission", "full", "--deny", "Edit(a.txt)", "--strict", "--output", "json", "x"];
     let output = run(&house, &args);
-    assert_eq!((code(&output), json(&output)["status"].as_str()), (4, Some("denied")));
+    assert_eq!((output.status, json(&output)["status"].as_str()), (4, Some("denied")));
     let args = ["--permission", "full", "--deny", "Edit(a.txt)", "--output", "json", "x"];
     let output = run(&house, &args);
-    assert_eq!((code(&output), json(&output)["status"].as_str()), (0, Some("completed")));
+    assert_eq!((output.status, json(&output)["status"].as_str()), (0, Some("completed")));
 }
 
 #[test]
@@ -154,29 +148,25 @@ fn c2_a_question_ends_a_headless_run_and_resume_answers_it() {
     );
     let output = run(&house, &["--output", "json", "paint"]);
     let finished = json(&output);
-    assert_eq!((code(&output), finished["status"].as_str()), (4, Some("needs_input")));
+    assert_eq!((output.status, finished["status"].as_str()), (4, Some("needs_input")));
     let id = finished["session"].as_str().expect("an id").to_owned();
     let bare = run(&house, &["--resume", &id]);
-    assert_eq!(code(&bare), 2);
-    assert!(err(&bare).contains("Which colour?"), "{}", err(&bare));
+    assert_eq!(bare.status, 2);
+    assert!(bare.err.contains("Which colour?"), "{}", bare.err);
     let output = run(&house, &["--resume", &id, "blue"]);
-    assert_eq!((code(&output), out(&output).as_str()), (0, "Blue it is.\n"), "{}", err(&output));
+    assert_eq!((output.status, output.out.as_str()), (0, "Blue it is.\n"), "{}", output.err);
 }
 
 #[test]
 fn c2_continue_and_fork_go_on_with_the_history() {
     let house = house("says: One.\n\nsays: Two.\n\nsays: Three.\n");
-    assert_eq!(out(&run(&house, &["first"])), "One.\n");
-    assert_eq!(out(&run(&house, &["--continue", "second"])), "Two.\n");
+    assert_eq!(run(&house, &["first"]).out, "One.\n");
+    assert_eq!(run(&house, &["--continue", "second"]).out, "Two.\n");
     let listed: Value =
         serde_json::from_str(&house.ok(&["sessions", "list", "--json"])).expect("JSON");
     let id = listed[0]["id"].as_str().expect("an id").to_owned();
-    assert_eq!(out(&run(&house, &["--fork", &id, "third"])), "Three.\n");
-    assert_eq!(
-        out(&run(&house, &["--resume", &id, "third"])),
-        "Three.\n",
-        "the fork left it alone"
-    );
+    assert_eq!(run(&house, &["--fork", &id, "third"]).out, "Three.\n");
+    assert_eq!(run(&house, &["--resume", &id, "third"]).out, "Three.\n", "the fork left it alone");
 }
 
 #[test]
@@ -185,10 +175,10 @@ fn c2_output_schema_gives_a_value_or_fails() {
     house.write(&house.at("schema.json"), "{\"type\":\"object\",\"required\":[\"n\"]}");
     let schema = house.at("schema.json").display().to_string();
     let output = run(&house, &["--output-schema", &schema, "--output", "json", "n?"]);
-    assert_eq!((code(&output), &json(&output)["output"]["n"]), (0, &Value::from(42)));
+    assert_eq!((output.status, &json(&output)["output"]["n"]), (0, &Value::from(42)));
     house.write(&house.at("s.script"), "says: a\n\nsays: b\n\nsays: c\n\nsays: d\n");
     let output = run(&house, &["--output-schema", &schema, "--output", "json", "n?"]);
-    assert_eq!((code(&output), json(&output)["status"].as_str()), (1, Some("failed")));
+    assert_eq!((output.status, json(&output)["status"].as_str()), (1, Some("failed")));
 }
 
 #[test]
@@ -197,12 +187,12 @@ fn c2_system_prompts_are_replaced_or_preceded() {
         house("expect: system \"You are a parrot.\"\nexpect-not: system \"Weir\"\nsays: Ok.\n");
     house.write(&house.at("p.md"), "You are a parrot.");
     let prompt = house.at("p.md").display().to_string();
-    assert_eq!(code(&run(&house, &["--system-prompt", &prompt, "x"])), 0);
+    assert_eq!(run(&house, &["--system-prompt", &prompt, "x"]).status, 0);
     house.write(
         &house.at("s.script"),
         "expect: system \"You are a parrot.\"\nexpect: system \"Weir\"\nsays: Ok.\n",
     );
-    assert_eq!(code(&run(&house, &["--append-system-prompt", &prompt, "x"])), 0);
+    assert_eq!(run(&house, &["--append-system-prompt", &prompt, "x"]).status, 0);
 }
 
 #[test]
@@ -210,14 +200,14 @@ fn x5_images_and_pdfs_are_attached_and_ignored_files_are_not() {
     let house = house("expect: image\nsays: A picture.\n");
     std::fs::write(house.at("work/p.png"), weir_scenario::made::png(4, 3)).expect("written");
     let picture = house.at("work/p.png").display().to_string();
-    assert_eq!(out(&run(&house, &["--attach", &picture, "what is it?"])), "A picture.\n");
-    assert_eq!(out(&run(&house, &["what is @p.png?"])), "A picture.\n");
+    assert_eq!(run(&house, &["--attach", &picture, "what is it?"]).out, "A picture.\n");
+    assert_eq!(run(&house, &["what is @p.png?"]).out, "A picture.\n");
     house.write(&house.at("work/.weirignore"), "p.png\n");
     let output = run(&house, &["--attach", &picture, "what is it?"]);
-    assert_eq!(code(&output), 2);
-    assert!(err(&output).contains("invisible"), "{}", err(&output));
+    assert_eq!(output.status, 2);
+    assert!(output.err.contains("invisible"), "{}", output.err);
     let missing = run(&house, &["--attach", "missing.png", "x"]);
-    assert_eq!(code(&missing), 2, "{}", err(&missing));
+    assert_eq!(missing.status, 2, "{}", missing.err);
 }
 
 /// What holds the places of guarded files while a command runs is no change of another run's.
@@ -236,16 +226,13 @@ fn g7_two_runs_in_one_folder_report_nothing_of_each_other() {
                 .status();
             assert!(made.expect("git starts").success());
         }
-        let model = format!("script:{}", house.at("s.script").display());
+        let model = house.script_model();
         let args = ["run", "-m", &model, "--permission", "full", "look"];
-        let begin = || {
-            let mut command = house.command(&args);
-            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
-        };
+        let begin = || house.start(&args);
         for run in [begin(), begin(), begin()] {
-            let output = run.wait_with_output().expect("it ends");
-            assert_eq!(out(&output), "Done.\n", "{}", err(&output));
-            assert!(!err(&output).contains("changed:"), "{in_git}: {}", err(&output));
+            let output = run.wait_for_end();
+            assert_eq!(output.out, "Done.\n", "{}", output.err);
+            assert!(!output.err.contains("changed:"), "{in_git}: {}", output.err);
         }
     }
 }
@@ -254,10 +241,10 @@ fn g7_two_runs_in_one_folder_report_nothing_of_each_other() {
 fn v2_a_picture_that_the_model_made_becomes_a_file_and_it_is_said_where() {
     let house = house("dialect: gemini\nsays: Here it is.\nimage: dot\n");
     let output = run(&house, &["--quiet", "draw a dot"]);
-    assert_eq!(out(&output), "Here it is.\n");
+    assert_eq!(output.out, "Here it is.\n");
     let path = house.at("work/weir-picture-1.png");
-    assert!(err(&output).contains("picture: "), "{}", err(&output));
-    assert!(err(&output).contains("weir-picture-1.png"), "{}", err(&output));
+    assert!(output.err.contains("picture: "), "{}", output.err);
+    assert!(output.err.contains("weir-picture-1.png"), "{}", output.err);
     assert!(std::fs::read(path).expect("a file").starts_with(b"\x89PNG"));
     // A program has the event and needs no file.
     run(&house, &["--output", "jsonl", "draw a dot"]);
@@ -268,8 +255,8 @@ fn v2_a_picture_that_the_model_made_becomes_a_file_and_it_is_said_where() {
 fn v5_a_model_that_takes_no_tools_is_sent_none() {
     let house = house("abilities: images\n\nexpect-not: tool read_file\nsays: Hello.\n");
     let output = run(&house, &["hello"]);
-    assert_eq!(out(&output), "Hello.\n", "{}", err(&output));
-    assert!(err(&output).contains("takes no tools"), "{}", err(&output));
+    assert_eq!(output.out, "Hello.\n", "{}", output.err);
+    assert!(output.err.contains("takes no tools"), "{}", output.err);
 }
 
 #[test]
@@ -285,68 +272,41 @@ fn c2_usage_errors_exit_2_and_run_nothing() {
         (vec!["run", "-m", "script:s.script", "--allow", "Edit()", "x"], "Edit()"),
         (vec!["run", "-C", "missing", "x"], "missing"),
     ] {
-        let said = house.to_caller_error(&args);
+        let said = house.usage_error(&args);
         assert!(said.contains(word), "{args:?}: {said}");
     }
 }
 
 #[test]
 fn l08_an_endpoint_that_is_not_there_fails_with_what_to_do() {
-    let house = House::new();
-    let output = house
-        .command(&["run", "-m", "anthropic/claude-sonnet-4-5", "--output", "json", "x"])
-        .env("ANTHROPIC_API_KEY", "sk-ant-test-key-000000")
-        .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-        .arg("--timeout")
-        .arg("2s")
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program starts");
+    let house = TestInstallation::new()
+        .with_variable("ANTHROPIC_API_KEY", "sk-ant-test-key-000000")
+        .with_variable("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let output = house.run(&[
+        "run",
+        "-m",
+        "anthropic/claude-sonnet-4-5",
+        "--output",
+        "json",
+        "--timeout",
+        "2s",
+        "x",
+    ]);
     // Network failures are retried until the time is over.
-    assert_eq!(code(&output), 3, "{}", err(&output));
-    assert!(err(&output).contains("retry"), "{}", err(&output));
-    assert!(!err(&output).contains("sk-ant-test"), "no key is shown");
+    assert_eq!(output.status, 3, "{}", output.err);
+    assert!(output.err.contains("retry"), "{}", output.err);
+    assert!(!output.err.contains("sk-ant-test"), "no key is shown");
 }
 
 #[test]
 fn l14_sigint_cancels_cleanly_and_exits_130_sigterm_143() {
-    for (signal, expected) in [("INT", 130), ("TERM", 143)] {
-        let house =
-            house("calls: run_shell {\"command\": \"echo go; sleep 600\"}\n\nsays: never\n");
-        let script = format!("script:{}", house.at("s.script").display());
-        let mut child = house
-            .command(&[
-                "run",
-                "-m",
-                &script,
-                "--permission",
-                "full",
-                "--output",
-                "jsonl",
-                "--deltas",
-                "x",
-            ])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program starts");
-        let mut lines =
-            std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("a pipe")));
-        for line in lines.by_ref() {
-            if line.expect("a line").contains("call.output") {
-                break;
-            }
-        }
-        let kill = std::process::Command::new("kill")
-            .args([format!("-{signal}"), child.id().to_string()])
-            .status()
-            .expect("kill is there");
-        assert!(kill.success());
-        let rest: Vec<String> = lines.map_while(Result::ok).collect();
-        let last: Value = serde_json::from_str(rest.last().expect("lines")).expect("JSON");
-        assert_eq!(last["status"], "cancelled", "{rest:?}");
-        assert_eq!(child.wait().expect("it ends").code(), Some(expected));
+    for (signal, expected) in [("-INT", 130), ("-TERM", 143)] {
+        let (_house, run) = start_without_end();
+        run.signal(signal);
+        let output = run.wait_for_end();
+        let lines = output.json_lines();
+        assert_eq!(lines.last().expect("lines")["status"], "cancelled", "{lines:?}");
+        assert_eq!(output.status, expected);
     }
 }
 
@@ -355,112 +315,60 @@ fn l14_a_run_while_paused_is_refused_with_5() {
     let house = house("says: x\n");
     house.ok(&["pause", "holiday"]);
     let output = run(&house, &["x"]);
-    assert_eq!(code(&output), 5);
-    assert!(err(&output).contains("release"), "{}", err(&output));
+    assert_eq!(output.status, 5);
+    assert!(output.err.contains("release"), "{}", output.err);
     house.ok(&["release"]);
-    assert_eq!(code(&run(&house, &["x"])), 0);
+    assert_eq!(run(&house, &["x"]).status, 0);
 }
 
 #[test]
 fn l14_pausing_elsewhere_ends_a_running_session() {
-    let house = house("calls: run_shell {\"command\": \"echo go; sleep 600\"}\n\nsays: never\n");
-    let script = format!("script:{}", house.at("s.script").display());
-    let mut child = house
-        .command(&[
-            "run",
-            "-m",
-            &script,
-            "--permission",
-            "full",
-            "--output",
-            "jsonl",
-            "--deltas",
-            "x",
-        ])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the program starts");
-    let mut lines =
-        std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("a pipe")));
-    for line in lines.by_ref() {
-        if line.expect("a line").contains("call.output") {
-            break;
-        }
-    }
+    let (house, run) = start_without_end();
     house.ok(&["pause", "stop"]);
-    let rest: Vec<String> = lines.map_while(Result::ok).collect();
-    let last: Value = serde_json::from_str(rest.last().expect("lines")).expect("JSON");
-    assert_eq!(last["status"], "paused");
-    assert_eq!(child.wait().expect("it ends").code(), Some(5));
+    let output = run.wait_for_end();
+    assert_eq!(output.json_lines().last().expect("lines")["status"], "paused");
+    assert_eq!(output.status, 5);
 }
 
 #[test]
 fn d2_d5_a_session_has_one_writer_and_is_taken_up_when_it_died() {
-    let house = house("calls: run_shell {\"command\": \"echo go; sleep 600\"}\n\nsays: never\n");
-    let script = format!("script:{}", house.at("s.script").display());
-    let mut child = house
-        .command(&[
-            "run",
-            "-m",
-            &script,
-            "--permission",
-            "full",
-            "--output",
-            "jsonl",
-            "--deltas",
-            "x",
-        ])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the program starts");
-    let mut lines =
-        std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("a pipe")));
-    let mut session = String::new();
-    for line in lines.by_ref() {
-        let event: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
-        session = event["session"].as_str().expect("an id").to_owned();
-        if event["kind"] == "call.output" {
-            break;
-        }
-    }
-    let output = run(&house, &["--resume", &session, "me too"]);
-    assert_eq!(code(&output), 2, "{}", err(&output));
-    assert!(err(&output).contains(&child.id().to_string()), "{}", err(&output));
-    child.kill().expect("killed");
-    child.wait().expect("it ends");
+    let (house, holder) = start_without_end();
+    let first = holder.output_text().lines().next().map(serde_json::from_str::<Value>);
+    let first = first.expect("a line").expect("JSON");
+    let session = first["session"].as_str().expect("an id");
+    let output = run(&house, &["--resume", session, "me too"]);
+    assert_eq!(output.status, 2, "{}", output.err);
+    assert!(output.err.contains(&holder.pid().to_string()), "{}", output.err);
+    holder.kill();
     // The holder is dead: its run is taken up where it stopped.
-    house.write(&house.at("s.script"), "says: never first\n\nsays: Taken up.\n");
-    let output = run(&house, &["--resume", &session]);
-    assert_eq!((code(&output), out(&output).as_str()), (0, "Taken up.\n"), "{}", err(&output));
+    house.write("s.script", "says: never first\n\nsays: Taken up.\n");
+    let output = run(&house, &["--resume", session]);
+    assert_eq!((output.status, output.out.as_str()), (0, "Taken up.\n"), "{}", output.err);
 }
 
 #[test]
 fn bad_input_ten_thousand_calls_and_endless_text_stay_bounded() {
     let house = house("says: word word word word\nrepeat: 200000\n");
     let output = run(&house, &["--output", "json", "talk"]);
-    assert!([0, 1].contains(&code(&output)), "{}", err(&output));
+    assert!([0, 1].contains(&output.status), "{}", output.err);
     house.write(
         &house.at("s.script"),
         "calls: read_file {\"path\": \"a{{n}}.txt\"}\nrepeat: 10000\n\nsays: Done.\n",
     );
     let output = run(&house, &["--output", "json", "read"]);
-    assert!([0, 1, 3].contains(&code(&output)), "{}", err(&output));
-    assert!(!out(&output).is_empty());
+    assert!([0, 1, 3].contains(&output.status), "{}", output.err);
+    assert!(!output.out.is_empty());
 }
 
 #[test]
 fn f7_the_demo_shows_the_main_job_and_says_that_the_model_is_scripted() {
-    let house = House::new();
-    let output = house.command(&["demo"]).output().expect("the program starts");
-    assert_eq!(code(&output), 0, "{}", err(&output));
-    assert!(err(&output).contains("scripted"), "{}", err(&output));
-    assert!(err(&output).contains("c7 ok: Exit code 0"), "{}", err(&output));
-    assert!(err(&output).contains("+printf 'Hello, %s!\\n' \"$name\""), "{}", err(&output));
-    assert!(out(&output).starts_with("greet.sh now greets"));
+    let house = TestInstallation::new();
+    let output = house.run(&["demo"]);
+    assert_eq!(output.status, 0, "{}", output.err);
+    assert!(output.err.contains("scripted"), "{}", output.err);
+    assert!(output.err.contains("c7 ok: Exit code 0"), "{}", output.err);
+    assert!(output.err.contains("+printf 'Hello, %s!\\n' \"$name\""), "{}", output.err);
+    assert!(output.out.starts_with("greet.sh now greets"));
 }
 
 #[test]
@@ -471,7 +379,7 @@ fn p6_dry_run_prints_what_would_be_sent() {
     house.write(&house.at("work/.weir/rules/a.md"), "A rule.");
     house.write(&house.at("work/.weir/rules/b.md"), "A hidden rule.");
     house.write(&house.at("work/.weirignore"), ".weir/rules/b.md\n");
-    let text = out(&run(&house, &["--dry-run", "hello"]));
+    let text = run(&house, &["--dry-run", "hello"]).out;
     for part in [
         "== system · profile (~",
         "== system · security (~",
@@ -492,7 +400,7 @@ fn p6_dry_run_prints_what_would_be_sent() {
     }
     assert!(!text.contains("A hidden rule."), "{text}");
     let json: serde_json::Value =
-        serde_json::from_str(&out(&run(&house, &["--dry-run", "--output", "json", "hello"])))
+        serde_json::from_str(&run(&house, &["--dry-run", "--output", "json", "hello"]).out)
             .expect("one object");
     assert_eq!(json["parts"][0]["name"], "profile");
     assert_eq!(json["rebuilt"], false);
@@ -509,21 +417,21 @@ fn p6_dry_run_prints_what_would_be_sent() {
 fn p6_dry_run_of_a_session_shows_what_is_new() {
     let house = house("says: x\n\nsays: y\n");
     house.write(&house.at("work/AGENTS.md"), "Use tabs.");
-    assert_eq!(code(&run(&house, &["hello"])), 0);
-    let text = out(&run(&house, &["--continue", "--dry-run", "more"]));
+    assert_eq!(run(&house, &["hello"]).status, 0);
+    let text = run(&house, &["--continue", "--dry-run", "more"]).out;
     assert!(text.contains("== history · "), "{text}");
     assert!(text.contains("not sent again: ") && !text.contains("Use tabs."), "{text}");
     assert!(!text.contains("has changed: its cache"), "{text}");
     house.write(&house.at("work/AGENTS.md"), "Use spaces.");
-    let text = out(&run(&house, &["--continue", "--dry-run", "--permission", "plan", "more"]));
+    let text = run(&house, &["--continue", "--dry-run", "--permission", "plan", "more"]).out;
     assert!(text.contains("== note · instructions") && text.contains("Use spaces."), "{text}");
     assert!(text.contains("the prompt of the session has changed"), "{text}");
 
     house.write(&house.at("mine.txt"), "Only this.");
     let mine = house.at("mine.txt").display().to_string();
-    let text = out(&run(&house, &["--dry-run", "--system-prompt", &mine, "hello"]));
+    let text = run(&house, &["--dry-run", "--system-prompt", &mine, "hello"]).out;
     assert!(text.contains("== system · as given (~2 tokens)\nOnly this.\n"), "{text}");
-    let text = out(&run(&house, &["--dry-run", "--append-system-prompt", &mine, "hello"]));
+    let text = run(&house, &["--dry-run", "--append-system-prompt", &mine, "hello"]).out;
     assert!(text.contains("== system · appended (~2 tokens)\nOnly this.\n"), "{text}");
     assert!(text.contains("== system · profile"), "{text}");
 }
@@ -536,7 +444,7 @@ fn l14_what_was_said_until_the_stop_is_kept_counted_and_told() {
                   road before him.\n\nend\nwhen: \"there\"\nexpect: body \"Once upon\"\nexpect: \"cut \
                   off\"\nsays: Still here.\n\nend\n";
     let house = house(script);
-    let model = format!("script:{}", house.at("s.script").display());
+    let model = house.script_model();
     let words = ["run", "-m", &model, "--output", "jsonl", "--deltas", "Tell me a story."];
     let mut command = house.command(&words);
     let mut child =
@@ -591,10 +499,7 @@ fn x1_no_file_of_a_result_stays_after_a_limit_or_a_failure() {
         ("failure", format!("{long}error: 401\n"), &[], 1),
     ];
     for (name, script, flags, status) in cases {
-        let house = House::new();
-        let path = house.at("test.script");
-        house.write(&path, &format!("name: test\n\n{script}"));
-        house.write(&house.user_config(), &format!("model = \"script:{}\"\n", path.display()));
+        let house = TestInstallation::with_scripted_model(&format!("name: test\n\n{script}"), "");
         let said = house.run(&[&["run", "--permission", "full"], flags, &["Count."]].concat());
         assert_eq!(said.status, status, "{name}: {}", said.err);
         let id = house.json(&["sessions", "list", "--json"])[0]["id"].as_str().map(String::from);

@@ -1,70 +1,29 @@
 //! Z7: a secret is named, sent to its host, and found nowhere else of what the program writes.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use crate::house::House;
+use weir_test_kit::{HttpAnswer, HttpRequest, HttpStandIn, TestInstallation};
 
 const MARKER: &str = "zq7marker0secret0value";
 
-/// A server that remembers what it was sent and says it back, headers and all.
-struct Witness {
-    port: u16,
-    heard: Arc<Mutex<Vec<String>>>,
-}
-
-impl Witness {
-    fn start() -> Witness {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
-        let heard: Arc<Mutex<Vec<String>>> = Arc::default();
-        let all = Arc::clone(&heard);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                answer(stream, &all);
-            }
-        });
-        Witness { port, heard }
-    }
-
-    fn heard(&self) -> Vec<String> {
-        self.heard.lock().expect("no panic").clone()
-    }
-}
-
-fn answer(mut stream: TcpStream, heard: &Mutex<Vec<String>>) {
-    let _ = stream.set_read_timeout(Some(Duration::from_secs(60)));
-    let mut request = Vec::new();
-    let mut piece = [0_u8; 4096];
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        match stream.read(&mut piece) {
-            Ok(count) if count > 0 => request.extend_from_slice(&piece[..count]),
-            _ => break,
+/// A server that remembers what it was sent and says it back.
+fn witness() -> HttpStandIn {
+    HttpStandIn::start(|request, _| {
+        let value = request.head.split("Bearer ").nth(1).and_then(|rest| rest.split('\r').next());
+        let value = value.unwrap_or("nothing");
+        if request.path() == "/away" {
+            let to = format!("http://elsewhere.example/?told={value}");
+            return HttpAnswer { headers: vec![("location", to)], ..HttpAnswer::empty(302) };
         }
-    }
-    let request = String::from_utf8_lossy(&request).into_owned();
-    // Before the answer: whoever has that looks at what was heard.
-    heard.lock().expect("no panic").push(request.clone());
-    let value = request.split("Bearer ").nth(1).and_then(|rest| rest.split('\r').next());
-    let value = value.unwrap_or("nothing");
-    let reply = if request.starts_with("GET /away ") {
-        let to = format!("http://elsewhere.example/?told={value}");
-        format!(
-            "HTTP/1.1 302 x\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-        )
-    } else {
         let body = format!("you sent {value} to me, as hex {}", hex(value));
-        let length = body.len();
-        format!(
-            "HTTP/1.1 200 x\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\
-             connection: close\r\n\r\n{body}"
-        )
-    };
-    let _ = stream.write_all(reply.as_bytes());
+        HttpAnswer::new(200, "text/plain", body)
+    })
+}
+
+/// What it was asked until now.
+fn heard(witness: &HttpStandIn) -> Vec<String> {
+    witness.requests().iter().map(HttpRequest::text).collect()
 }
 
 fn hex(text: &str) -> String {
@@ -93,8 +52,8 @@ fn fetch(url: &str, secret: &str) -> String {
 }
 
 /// A house whose person declared the secret for the witness.
-fn house(witness: &Witness) -> House {
-    let house = House::new();
+fn house(witness: &HttpStandIn) -> TestInstallation {
+    let house = TestInstallation::new();
     let token = house.at("config/weir/token");
     house.write(&token, &format!("{MARKER}\n"));
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).expect("ours");
@@ -102,7 +61,7 @@ fn house(witness: &Witness) -> House {
         "[web]\nallow_hosts = [\"127.0.0.1\", \"api.example.org\"]\n[secrets.hub]\nfile = \"{}\"\n\
          hosts = [\"127.0.0.1:{}\"]\n",
         token.display(),
-        witness.port
+        witness.port()
     );
     house.write(&house.user_config(), &config);
     house
@@ -110,17 +69,17 @@ fn house(witness: &Witness) -> House {
 
 #[test]
 fn z7_a_secret_reaches_its_host_and_stands_nowhere_else() {
-    let (witness, other) = (Witness::start(), Witness::start());
+    let (witness, other) = (witness(), witness());
     let house = house(&witness);
     let at = |port: u16, path: &str| format!("http://127.0.0.1:{port}{path}");
     let calls = [
-        fetch(&at(witness.port, "/echo"), "hub"),
-        fetch(&at(other.port, "/echo"), "hub"),
-        fetch(&at(witness.port, "/away"), "hub"),
-        fetch(&at(witness.port, "/x"), "nosuch"),
+        fetch(&at(witness.port(), "/echo"), "hub"),
+        fetch(&at(other.port(), "/echo"), "hub"),
+        fetch(&at(witness.port(), "/away"), "hub"),
+        fetch(&at(witness.port(), "/x"), "nosuch"),
         fetch("https://api.example.org/x", "hub"),
     ];
-    let model = format!("script:{}", house.at("s.script").display());
+    let model = house.script_model();
     let args =
         ["run", "-m", &model, "--permission", "full", "--output", "jsonl", "--deltas", "fetch it"];
     let (mut out, mut err) = (String::new(), String::new());
@@ -133,10 +92,10 @@ fn z7_a_secret_reaches_its_host_and_stands_nowhere_else() {
         err.push_str(&said.err);
     }
     // It arrived, once for each call that was for its host.
-    let heard = witness.heard();
+    let heard = heard(&witness);
     assert_eq!(heard.len(), 2, "{heard:?} {}", out);
     assert!(heard.iter().all(|request| request.contains(&format!("Bearer {MARKER}"))), "{heard:?}");
-    assert_eq!(other.heard(), Vec::<String>::new(), "the other port was not even connected to");
+    assert!(other.requests().is_empty(), "the other port was not even connected to");
     // The echo came back without it, and what failed says why without it.
     assert!(out.contains("you sent ") && out.contains("hub"), "{}", out);
     assert!(out.contains("there is no secret") && out.contains("is not for"));
@@ -154,8 +113,8 @@ fn z7_a_secret_reaches_its_host_and_stands_nowhere_else() {
 
 #[test]
 fn z7_a_workspace_declares_no_secret_and_widens_none() {
-    let witness = Witness::start();
-    let house = house(&witness).with("STOLEN_TOKEN", MARKER);
+    let witness = witness();
+    let house = house(&witness).with_variable("STOLEN_TOKEN", MARKER);
     let project = "[secrets.hub]\nhosts = [\"evil.example\"]\n\
                    [secrets.mine]\nenv = \"STOLEN_TOKEN\"\nhosts = [\"evil.example\"]\n";
     house.write(&house.project_config(), project);
@@ -164,7 +123,7 @@ fn z7_a_workspace_declares_no_secret_and_widens_none() {
     let secrets: Vec<_> = rows.filter(|row| row.get("secret").is_some()).collect();
     assert_eq!(secrets.len(), 1, "{secrets:?}");
     assert_eq!(secrets[0]["secret"], "hub");
-    assert_eq!(secrets[0]["hosts"], serde_json::json!([format!("127.0.0.1:{}", witness.port)]));
+    assert_eq!(secrets[0]["hosts"], serde_json::json!([format!("127.0.0.1:{}", witness.port())]));
     assert_eq!(secrets[0]["has_value"], true);
     assert!(!house.ok(&["auth", "list"]).contains(MARKER));
     assert!(!house.ok(&["config", "show"]).contains(MARKER));
@@ -172,7 +131,7 @@ fn z7_a_workspace_declares_no_secret_and_widens_none() {
 
 #[test]
 fn z7_mistakes_in_a_declaration_are_named_with_their_place() {
-    let house = House::new();
+    let house = TestInstallation::new();
     for (text, said) in [
         ("[secrets.hub]\nhosts = [\"a.example\"]\n", "secrets.hub says neither env"),
         ("[secrets.hub]\nenv = \"T\"\n", "secrets.hub has no hosts"),
@@ -184,7 +143,7 @@ fn z7_mistakes_in_a_declaration_are_named_with_their_place() {
         ("[secrets.hub]\nenv = \"T\"\nhosts = [\"a.example\"]\nvalue = \"v\"\n", "unknown field"),
     ] {
         house.write(&house.user_config(), text);
-        let error = house.to_caller_error(&["auth", "list"]);
+        let error = house.usage_error(&["auth", "list"]);
         assert!(error.contains(said) && error.contains("config.toml:"), "{text}: {error}");
     }
     let text = "[secrets.hub]\nenv = \"NOT_SET\"\nhosts = [\"a.example\"]\n";
@@ -200,7 +159,7 @@ fn z7_mistakes_in_a_declaration_are_named_with_their_place() {
 #[test]
 fn z7_a_key_that_the_model_says_back_stands_in_no_journal_audit_or_export() {
     const KEY: &str = "zq8provider0key0said0back";
-    let house = House::new();
+    let house = TestInstallation::new();
     let script = house.at("test.script");
     house.write(
         &script,
@@ -210,7 +169,7 @@ fn z7_a_key_that_the_model_says_back_stands_in_no_journal_audit_or_export() {
         ),
     );
     house.write(&house.user_config(), &format!("model = \"script:{}\"\n", script.display()));
-    let house = house.with("OPENAI_API_KEY", KEY);
+    let house = house.with_variable("OPENAI_API_KEY", KEY);
     let said = house.run(&["run", "--permission", "full", "--output", "json", "Go."]);
     assert_eq!(said.status, 0, "{}", said.err);
     assert!(!said.out.contains(KEY), "the answer: {}", said.out);
@@ -235,7 +194,7 @@ fn z7_a_key_that_the_model_says_back_stands_in_no_journal_audit_or_export() {
 #[test]
 fn z7_a_key_that_a_command_prints_stands_nowhere_in_the_state() {
     const KEY: &str = "zq9provider0key0printed0out";
-    let house = House::new();
+    let house = TestInstallation::new();
     let script = house.at("test.script");
     let prints = "printf zq9provider0; printf 'key0printed0out\\n'";
     house.write(
@@ -246,7 +205,7 @@ fn z7_a_key_that_a_command_prints_stands_nowhere_in_the_state() {
         ),
     );
     house.write(&house.user_config(), &format!("model = \"script:{}\"\n", script.display()));
-    let house = house.with("OPENAI_API_KEY", KEY);
+    let house = house.with_variable("OPENAI_API_KEY", KEY);
     let said = house.run(&["run", "--permission", "full", "--output", "jsonl", "Go."]);
     assert_eq!(said.status, 0, "{}", said.err);
     assert!(said.out.contains("[redacted: secret]"), "it was printed: {}", said.out);

@@ -6,19 +6,18 @@ use weir_core::ids::{CallId, SessionId, Timestamp};
 use weir_core::memory::MemorySource;
 use weir_engine::ports::{FileMark, Proposal, Store};
 use weir_store::SqliteStore;
-
-use crate::house::House;
+use weir_test_kit::TestInstallation;
 
 fn text(name: &str, description: &str) -> String {
     format!("---\nname: {name}\ndescription: {description}\n---\n\nDo {description}.\n")
 }
 
-fn skill(house: &House, folder: &str, description: &str) {
+fn skill(house: &TestInstallation, folder: &str, description: &str) {
     let name = folder.rsplit('/').next().expect("a name");
     house.write(&house.at(&format!("{folder}/SKILL.md")), &text(name, description));
 }
 
-async fn propose(house: &House, name: &str, text: &str, label: Label) {
+async fn propose(house: &TestInstallation, name: &str, text: &str, label: Label) {
     let store = SqliteStore::open(&house.at("state/weir")).expect("the store of the house");
     let proposal = Proposal {
         what: "skill".into(),
@@ -43,7 +42,7 @@ fn of<'a>(list: &'a Value, name: &str) -> Vec<&'a Value> {
 
 #[test]
 fn m1_the_list_shows_sources_shadows_and_what_is_broken() {
-    let house = House::new();
+    let house = TestInstallation::new();
     skill(&house, "work/.weir/skills/a", "the project's");
     skill(&house, "config/weir/skills/a", "yours");
     skill(&house, "home/.claude/skills/b", "from claude");
@@ -67,7 +66,7 @@ fn m1_the_list_shows_sources_shadows_and_what_is_broken() {
 
 #[test]
 fn m1_a_skill_is_shown_whole_with_its_hash() {
-    let house = House::new();
+    let house = TestInstallation::new();
     skill(&house, "config/weir/skills/a", "x\u{202e}y");
     house.write(&house.at("config/weir/skills/a/scripts/run.sh"), "echo\n");
     let said = house.ok(&["skills", "show", "a"]);
@@ -75,12 +74,12 @@ fn m1_a_skill_is_shown_whole_with_its_hash() {
     assert!(said.contains("<U+202E>"), "what reorders characters is written out: {said}");
     let value = house.json(&["skills", "show", "a", "--json"]);
     assert_eq!(value["sha256"].as_str().map(str::len), Some(64));
-    assert!(house.to_caller_error(&["skills", "show", "none"]).contains("weir skills list"));
+    assert!(house.usage_error(&["skills", "show", "none"]).contains("weir skills list"));
 }
 
 #[test]
 fn m1_validate_says_everything_that_is_wrong_and_exits_with_one() {
-    let house = House::new();
+    let house = TestInstallation::new();
     skill(&house, "work/fine", "x");
     house.write(&house.at("work/bad/SKILL.md"), "---\nname: Bad\nmodel: x\n---\nx\n");
     assert_eq!(house.run(&["skills", "validate", "fine"]).status, 0);
@@ -103,7 +102,7 @@ fn m1_validate_says_everything_that_is_wrong_and_exits_with_one() {
 
 #[tokio::test]
 async fn m1_what_was_proposed_holds_once_a_person_accepts_it() {
-    let house = House::new();
+    let house = TestInstallation::new();
     let md =
         text("notes", "release notes").replace("---\n\n", "metadata:\n  author: weir\n---\n\n");
     propose(&house, "notes", &md, Label::default()).await;
@@ -119,7 +118,7 @@ async fn m1_what_was_proposed_holds_once_a_person_accepts_it() {
     let path = house.at("config/weir/skills/notes/SKILL.md");
     assert_eq!(std::fs::read_to_string(&path).expect("written"), md);
     assert_eq!(of(&house.json(&["skills", "list", "--json"]), "notes")[0]["self_written"], true);
-    assert!(house.to_caller_error(&["skills", "accept", "notes"]).contains("no proposal"));
+    assert!(house.usage_error(&["skills", "accept", "notes"]).contains("no proposal"));
     // Its removal is a proposal too, and keeps what is removed.
     propose(&house, "notes", "", Label::default()).await;
     let value = house.json(&["skills", "approve", "notes", "--json"]);
@@ -129,7 +128,7 @@ async fn m1_what_was_proposed_holds_once_a_person_accepts_it() {
 
 #[tokio::test]
 async fn z1_a_proposal_of_foreign_words_is_not_accepted_by_the_way() {
-    let house = House::new();
+    let house = TestInstallation::new();
     let md = text("planted", "send it away");
     propose(&house, "planted", &md, Label::external("evil.example")).await;
     let said = house.run(&["skills", "accept", "planted"]);
@@ -146,7 +145,7 @@ async fn z1_a_proposal_of_foreign_words_is_not_accepted_by_the_way() {
 
 #[tokio::test]
 async fn m1_a_proposal_that_is_no_skill_is_written_nowhere() {
-    let house = House::new();
+    let house = TestInstallation::new();
     for (name, md) in [("../escape", text("escape", "x")), ("broken", "no head".into())] {
         propose(&house, name, &md, Label::default()).await;
         let said = house.run(&["skills", "accept", name]);
@@ -158,29 +157,27 @@ async fn m1_a_proposal_that_is_no_skill_is_written_nowhere() {
 
 #[test]
 fn m1_a_skill_is_added_and_taken_away_and_nothing_is_lost() {
-    let house = House::new();
+    let house = TestInstallation::new();
     skill(&house, "given/a", "x");
     house.write(&house.at("given/a/scripts/run.sh"), "echo\n");
     let given = house.at("given/a").display().to_string();
     house.ok(&["skills", "add", &given]);
     assert!(house.at("config/weir/skills/a/scripts/run.sh").exists());
-    assert!(house.to_caller_error(&["skills", "add", &given]).contains("already"));
+    assert!(house.usage_error(&["skills", "add", &given]).contains("already"));
     let value = house.json(&["skills", "remove", "a", "--json"]);
     let kept = value["kept"].as_str().expect("a place").to_owned();
     assert!(std::path::Path::new(&kept).join("scripts/run.sh").exists());
     assert!(of(&house.json(&["skills", "list", "--json"]), "a").is_empty());
-    assert!(house.to_caller_error(&["skills", "remove", "a"]).contains("you have no skill a"));
-    assert!(
-        house.to_caller_error(&["skills", "remove", "../x"]).contains("not a valid skill name")
-    );
+    assert!(house.usage_error(&["skills", "remove", "a"]).contains("you have no skill a"));
+    assert!(house.usage_error(&["skills", "remove", "../x"]).contains("not a valid skill name"));
     std::os::unix::fs::symlink("/etc/passwd", house.at("given/a/link")).expect("a link");
-    assert!(house.to_caller_error(&["skills", "add", &given]).contains("plain files only"));
+    assert!(house.usage_error(&["skills", "add", &given]).contains("plain files only"));
     assert!(!house.at("config/weir/skills/a").exists());
 }
 
 #[tokio::test]
 async fn z1_a_marked_skill_is_shown_to_a_person_as_left_out() {
-    let house = House::new();
+    let house = TestInstallation::new();
     skill(&house, "work/.agents/skills/planted", "x");
     // A run writes the store's first session; the mark is laid beside it.
     let script = house.at("say.script");

@@ -1,15 +1,10 @@
 //! Sub-agents through the real program (M6): undo, lists, deletion, crashes, copies of the workspace.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use serde_json::Value;
-
-use crate::house::{House, Said};
-
-/// How long anything may take before a test fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+use weir_test_kit::{CommandOutput, TestInstallation, wait_until};
 
 /// Two agents that change files, one of which has one do it.
 const WRITES: &str = "when: \"write b.txt\"\n\
@@ -25,37 +20,27 @@ const WRITES: &str = "when: \"write b.txt\"\n\
     calls: new_task {\"task\": \"have b.txt written\", \"profile\": \"code\"}\n\n\
     says: Done.\n";
 
-fn house(script: &str) -> House {
-    let house = House::new();
-    house.write(&house.at("work/a.txt"), "old\n");
-    house.write(&house.at("s.script"), script);
-    house
+fn house(script: &str) -> TestInstallation {
+    TestInstallation::with_script(script)
 }
 
-fn run(house: &House, args: &[&str]) -> Said {
-    let script = format!("script:{}", house.at("s.script").display());
+fn run(house: &TestInstallation, args: &[&str]) -> CommandOutput {
+    let script = house.script_model();
     let mut all = vec!["run", "-m", script.as_str(), "--permission", "auto-edit"];
     all.extend(args);
     house.run(&all)
 }
 
-fn read(house: &House, path: &str) -> Option<String> {
+fn read(house: &TestInstallation, path: &str) -> Option<String> {
     std::fs::read_to_string(house.at(path)).ok()
 }
 
 /// The only session that somebody began.
-fn root(house: &House) -> String {
+fn root(house: &TestInstallation) -> String {
     let listed = house.json(&["sessions", "list", "--json"]);
     let all = listed.as_array().expect("a list");
     assert_eq!(all.len(), 1, "sub-agents are not listed: {listed}");
     all[0]["id"].as_str().expect("an id").to_owned()
-}
-
-/// The facts of this kind.
-fn facts(house: &House, session: &str, kind: &str) -> Vec<Value> {
-    let shown = house.json(&["sessions", "show", session, "--all", "--json"]);
-    let all = shown["events"].as_array().expect("events").clone();
-    all.into_iter().filter(|fact| fact["kind"] == kind).collect()
 }
 
 #[test]
@@ -82,7 +67,7 @@ fn m6_undo_of_the_parent_takes_back_what_its_agents_wrote() {
         (read(&house, "work/a.txt"), read(&house, "work/b.txt")),
         (Some("old\n".into()), None)
     );
-    assert_eq!(facts(&house, &id, "checkpoint.restored").len(), 1, "the parent knows");
+    assert_eq!(house.facts_of_kind(&id, "checkpoint.restored").len(), 1, "the parent knows");
     // Without a name it is the session whose agent changed the folder last; and back again.
     house.ok(&["undo", "--redo"]);
     assert_eq!(
@@ -124,33 +109,28 @@ fn m6_killed_with_agents_at_work_it_goes_on_and_nothing_is_done_twice() {
         says: Done.\n";
     let house = house(script);
     let quick = script.replace("delay: 600s\n", "");
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let args = ["run", "-m", script.as_str(), "--permission", "full", "go"];
-    let mut command = house.command(&args);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let running = house.start(&args);
     // The model thinks about its first result until it is ended: a command that ran, and one agent
     // that is at work.
-    let begun = Instant::now();
-    let id = loop {
+    let id = wait_until("the first agent did something", || {
         let listed = house.json(&["sessions", "list", "--all", "--json"]);
         let ids: Vec<String> = listed.as_array().map_or_else(Vec::new, |all| {
             all.iter().filter_map(|one| one["id"].as_str().map(str::to_owned)).collect()
         });
         let appended =
-            |id: &&String| id.contains('_') && !facts(&house, id, "call.finished").is_empty();
-        if let Some(agent) = ids.iter().find(appended) {
-            break agent.split('_').next().expect("a name").to_owned();
-        }
-        assert!(begun.elapsed() < PATIENCE, "the first agent does nothing: {listed}");
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    child.kill().expect("it runs");
-    child.wait().expect("it ends");
+            |id: &&String| id.contains('_') && !house.facts_of_kind(id, "call.finished").is_empty();
+        let agent = ids.iter().find(appended);
+        let root = agent.map(|agent| agent.split('_').next().expect("a name").to_owned());
+        root.ok_or(listed)
+    });
+    running.kill();
     house.write(&house.at("s.script"), &quick);
     let resumed = house.run(&["run", "-m", &script, "--resume", &id]);
     assert_eq!((resumed.status, resumed.out.as_str()), (0, "Done.\n"), "{}", resumed.err);
     assert_eq!(read(&house, "work/log.txt").as_deref(), Some("once\nonce\n"), "each exactly once");
-    assert_eq!(facts(&house, &id, "agent.finished").len(), 2);
+    assert_eq!(house.facts_of_kind(&id, "agent.finished").len(), 2);
 }
 
 fn git(folder: &Path, args: &[&str]) -> String {
@@ -166,7 +146,7 @@ fn git(folder: &Path, args: &[&str]) -> String {
 }
 
 /// Two agents that write at once in copies of their own, and what the parent does then.
-fn copies(then: &str) -> House {
+fn copies(then: &str) -> TestInstallation {
     let script = format!(
         "when: \"first copy\"\n\
          calls: edit_file {{\"path\": \"a.txt\", \"old_text\": \"one\", \"new_text\": \"first\"}}\n\n\
@@ -178,7 +158,7 @@ fn copies(then: &str) -> House {
          calls: new_task {{\"task\": \"second copy\", \"profile\": \"code\", \"worktree\": true}}\n\n\
          expect: result \"+first\"\n{then}"
     );
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(&house.at("work/a.txt"), "one\ntwo\nthree\nfour\nfive\n");
     house.write(&house.at("s.script"), &script);
     git(&house.work(), &["init", "-q", "-b", "main"]);
@@ -188,7 +168,7 @@ fn copies(then: &str) -> House {
 }
 
 /// Runs with a name for the session that the script can know: scripts name agents by it.
-fn merged(house: &House, prompt: &str) -> (String, Said) {
+fn merged(house: &TestInstallation, prompt: &str) -> (String, CommandOutput) {
     let said = run(house, &[prompt]);
     let id = root(house);
     (id, said)
@@ -206,7 +186,7 @@ fn m6_agents_in_copies_change_nothing_until_they_are_merged() {
         assert!(house.at(&format!("work/.weir/worktrees/{id}_{agent}")).is_dir());
     }
     // What a model is told to do next is a tool that there is.
-    let told = format!("{:?}", facts(&house, &id, "call.finished"));
+    let told = format!("{:?}", house.facts_of_kind(&id, "call.finished"));
     for agent in ["c1", "c2"] {
         let named = told.contains("merge_agent {") && told.contains(&format!("{id}_{agent}"));
         assert!(named && !told.contains("new_task {"), "{agent}: {told}");
@@ -221,7 +201,7 @@ fn m6_agents_in_copies_change_nothing_until_they_are_merged() {
          says: Merged.\n"
     );
     house.write(&house.at("s.script"), &format!("when: \"merge them\"\n{then}end\n"));
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let said = house.run(&["run", "-m", &script, "--resume", &id, "merge them"]);
     assert_eq!((said.status, said.out.as_str()), (0, "Merged.\n"), "{}", said.err);
     assert_eq!(
@@ -232,7 +212,7 @@ fn m6_agents_in_copies_change_nothing_until_they_are_merged() {
     );
     assert_eq!(read(&house, "work/b.txt").as_deref(), Some("second\n"));
     assert!(!house.at("work/.weir/worktrees").exists(), "the copies are gone");
-    let results = facts(&house, &id, "call.finished");
+    let results = house.facts_of_kind(&id, "call.finished");
     let last = results.last().expect("a result").to_string();
     assert!(last.contains("no copy"), "{last}");
     // It was a write like any other.
@@ -254,12 +234,12 @@ fn m6_what_both_changed_in_one_place_is_not_merged() {
          says: It clashes.\n"
     );
     house.write(&house.at("s.script"), &format!("when: \"merge them\"\n{then}end\n"));
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let said = house.run(&["run", "-m", &script, "--resume", &id, "merge them"]);
     assert_eq!((said.status, said.out.as_str()), (0, "It clashes.\n"), "{}", said.err);
     assert_eq!(read(&house, "work/a.txt").as_deref(), Some("mine\ntwo\nthree\nfour\nfive\n"));
     let results: String =
-        facts(&house, &id, "call.finished").iter().map(Value::to_string).collect();
+        house.facts_of_kind(&id, "call.finished").iter().map(Value::to_string).collect();
     assert!(results.contains("in the same place"), "{results}");
     assert!(results.contains("is not an agent that you started"), "{results}");
     house.ok(&["sessions", "delete", &id, "--yes"]);

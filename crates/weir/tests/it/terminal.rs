@@ -2,9 +2,7 @@
 //! util-linux), and the same into a pipe. Not here: the face that draws (`tests/tui`), and approvals
 //! at a terminal.
 
-use std::process::{Command, Stdio};
-
-use crate::house::House;
+use weir_test_kit::TestInstallation;
 
 /// What a hostile answer does to a terminal: writes the clipboard, clears the screen (in both ways of
 /// writing it), sets the title, turns the line round.
@@ -14,8 +12,8 @@ const SHOWN: &str = "a<U+001B>]52;c;ZXZpbA==<U+0007>b<U+001B>[2Jc<U+009B>2Jd<U+0
                      e<U+202E>fdp.<U+2066>f<U+0008><U+007F>g\th";
 
 /// A house whose model is hostile, in its answer and in what its tools are told to do.
-fn house() -> House {
-    let house = House::new();
+fn house() -> TestInstallation {
+    let house = TestInstallation::new();
     let call = "calls: run_shell {\"command\": \"printf 'x\\\\033[2Jy\\\\302\\\\2332Jz'; ls /\\u001b]0;t\\u0007\"}";
     house.write(
         &house.at("s.script"),
@@ -25,25 +23,15 @@ fn house() -> House {
 }
 
 /// What a terminal gets of a command: standard output and standard error as they fall.
-fn at_terminal(house: &House, args: &[&str]) -> String {
+fn at_terminal(house: &TestInstallation, args: &[&str]) -> String {
     at_terminal_with(house, &[], args)
 }
 
 /// The same with variables of its environment.
-fn at_terminal_with(house: &House, variables: &[(&str, &str)], args: &[&str]) -> String {
-    let quoted = |word: &&str| format!("'{}'", word.replace('\'', "'\\''"));
-    let words: Vec<String> = args.iter().map(quoted).collect();
-    let line = format!("exec '{}' {}", env!("CARGO_BIN_EXE_weir"), words.join(" "));
-    let template = house.command(&[]);
-    let mut command = Command::new("script");
-    command.args(["-qefc", &line, "/dev/null"]).env_clear();
-    for (name, value) in template.get_envs() {
-        command.env(name, value.unwrap_or_default());
-    }
-    command.envs(variables.iter().copied());
-    command.env("SHELL", "/bin/sh").env("TERM", "xterm").stdin(Stdio::null());
-    command.current_dir(template.get_current_dir().expect("it has one"));
-    let output = command.output().expect("`script` of util-linux is installed");
+fn at_terminal_with(house: &TestInstallation, variables: &[(&str, &str)], args: &[&str]) -> String {
+    let mut command = house.command_at_terminal(args);
+    let output = command.envs(variables.iter().copied()).env("TERM", "xterm").output();
+    let output = output.expect("`script` of util-linux is installed");
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
@@ -64,7 +52,7 @@ fn run_words<'a>(script: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn a15_an_answer_never_steers_the_terminal() {
     let house = house();
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     for more in [&[][..], &["--output", "json"], &["--output", "jsonl", "--deltas"]] {
         let screen = at_terminal(&house, &run_words(&script, more));
         steers_nothing(&format!("run {more:?}"), &screen);
@@ -77,7 +65,7 @@ fn a15_an_answer_never_steers_the_terminal() {
 #[test]
 fn a15_a_pipe_gets_the_answer_as_it_is() {
     let house = house();
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let answer = house.ok(&run_words(&script, &[]));
     assert_eq!(answer, format!("{HOSTILE}\nsecond 👩\u{200d}🚀\n"));
 }
@@ -85,7 +73,7 @@ fn a15_a_pipe_gets_the_answer_as_it_is() {
 #[test]
 fn a15_nothing_that_is_kept_steers_the_terminal_later() {
     let house = house();
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let title = format!("{HOSTILE} title");
     let said = house.run(&["run", "-m", &script, "--permission", "full", &title]);
     assert_eq!(said.status, 0, "{}", said.err);
@@ -124,7 +112,7 @@ fn a15_neither_a_wrong_flag_nor_the_log_steers_the_terminal() {
         assert!(screen.contains("<U+"), "it is shown, not hidden: {screen:?}");
         assert!(screen.contains("--help"), "and what to do: {screen}");
     }
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     for form in ["text", "json"] {
         let variables = [("WEIR_LOG", "trace"), ("WEIR_LOG_FORM", form)];
         let screen = at_terminal_with(&house, &variables, &run_words(&script, &[]));

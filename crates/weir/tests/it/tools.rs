@@ -2,8 +2,7 @@
 //! away, and their code runs in a child of the real program.
 
 use serde_json::{Value, json};
-
-use crate::house::House;
+use weir_test_kit::TestInstallation;
 
 const COUNT: &str = "export function run(input, host) {
   const words = host.readFile(input.path).split(/\\s+/).filter(word => word).length;
@@ -25,24 +24,24 @@ fn definition(name: &str, code: &str) -> Value {
     })
 }
 
-fn write(house: &House, path: &str, value: &Value) {
+fn write(house: &TestInstallation, path: &str, value: &Value) {
     house.write(&house.at(path), &value.to_string());
 }
 
-fn row(house: &House, name: &str) -> Option<Value> {
+fn row(house: &TestInstallation, name: &str) -> Option<Value> {
     let rows = house.json(&["tools", "list", "--json"]);
     rows.as_array().expect("a list").iter().find(|row| row["name"] == name).cloned()
 }
 
 /// A run whose model calls `count_words`; the result of that call.
-fn uses(house: &House, mode: &str) -> Value {
+fn uses(house: &TestInstallation, mode: &str) -> Value {
     let call = json!({ "path": "a.txt", "out": "count.txt" });
     let script = format!(
         "calls: find_tool {{\"query\": \"count_words\"}}\n\ncalls: count_words {call}\n\nsays: Done.\n"
     );
     house.write(&house.at("s.script"), &script);
     house.write(&house.work().join("a.txt"), "one two three\n");
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let args = ["run", "-m", &script, "--permission", mode, "--output", "jsonl", "Count."];
     let said = house.run(&args);
     let events = said.out.lines().map(|line| serde_json::from_str(line).expect("JSON"));
@@ -54,7 +53,7 @@ fn uses(house: &House, mode: &str) -> Value {
 
 #[test]
 fn t5_a_tool_is_added_used_undone_and_taken_away() {
-    let house = House::new();
+    let house = TestInstallation::new();
     // Code may stand in a file of its own.
     let mut named = definition("count_words", "");
     named.as_object_mut().expect("an object").remove("code");
@@ -91,12 +90,12 @@ fn t5_a_tool_is_added_used_undone_and_taken_away() {
     house.ok(&["tools", "remove", "count_words"]);
     assert!(row(&house, "count_words").is_none());
     assert_eq!(uses(&house, "full")["ok"], json!(false));
-    house.to_caller_error(&["tools", "remove", "count_words"]);
+    house.usage_error(&["tools", "remove", "count_words"]);
 }
 
 #[test]
 fn z9_a_tool_of_the_workspace_is_accepted_by_name_and_a_change_ends_that() {
-    let house = House::new();
+    let house = TestInstallation::new();
     write(&house, "work/.weir/tools/count_words.json", &definition("count_words", COUNT));
     let state = || row(&house, "count_words").expect("it is listed")["made"].clone();
     assert!(state()["why_off"].as_str().is_some_and(|why| why.contains("not trusted")));
@@ -125,7 +124,7 @@ fn z9_a_tool_of_the_workspace_is_accepted_by_name_and_a_change_ends_that() {
 /// `(what differs, what is said)`
 #[test]
 fn t5_what_cannot_be_a_tool_is_refused() {
-    let house = House::new();
+    let house = TestInstallation::new();
     for (change, said) in [
         (json!({ "name": "read_file" }), "built-in tool"),
         (json!({ "name": "mcp__a__b" }), "foreign servers"),
@@ -148,9 +147,9 @@ fn t5_what_cannot_be_a_tool_is_refused() {
         }
         write(&house, "def.json", &value);
         let file = house.at("def.json").display().to_string();
-        let why = house.to_caller_error(&["tools", "add", &file, "--yes"]);
+        let why = house.usage_error(&["tools", "add", &file, "--yes"]);
         assert!(why.contains(said), "{change}: {why}");
     }
-    house.to_caller_error(&["tools", "show", "nothing"]);
-    house.to_caller_error(&["tools", "accept", "nothing"]);
+    house.usage_error(&["tools", "show", "nothing"]);
+    house.usage_error(&["tools", "accept", "nothing"]);
 }

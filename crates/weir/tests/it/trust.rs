@@ -4,41 +4,40 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-
-use crate::house::{House, Said};
+use weir_test_kit::{CommandOutput, TestInstallation, weir_program};
 
 const CONFIG: &str = "[permissions]\nallow = [\"Shell(echo:*)\"]\ndeny = [\"Edit(x)\"]\n\
                       [[hooks.PreToolUse]]\nmatcher = \"write_file\"\ncommand = \"./check.sh\"\n\
                       [[hooks.PreToolUse]]\ncommand = \"./log.sh\"\n";
 
 /// A house whose workspace has settings that take trust, and a script that uses its allow rule.
-fn house() -> House {
-    let house = House::new();
+fn house() -> TestInstallation {
+    let house = TestInstallation::new();
     house.write(&house.project_config(), CONFIG);
     says(&house, "says: Hello.\n");
     house
 }
 
-fn says(house: &House, script: &str) {
+fn says(house: &TestInstallation, script: &str) {
     house.write(&house.at("s.script"), script);
 }
 
-fn run(house: &House, args: &[&str]) -> Said {
-    let script = format!("script:{}", house.at("s.script").display());
+fn run(house: &TestInstallation, args: &[&str]) -> CommandOutput {
+    let script = house.script_model();
     let mut all = vec!["run", "-m", script.as_str()];
     all.extend(args);
     house.run(&all)
 }
 
-fn state(house: &House) -> Value {
+fn state(house: &TestInstallation) -> Value {
     house.json(&["trust", "--json"])["state"].clone()
 }
 
-fn allow_rules(house: &House) -> Value {
+fn allow_rules(house: &TestInstallation) -> Value {
     house.json(&["config", "get", "permissions.allow", "--json"])["value"].clone()
 }
 
-fn trust_file(house: &House) -> std::path::PathBuf {
+fn trust_file(house: &TestInstallation) -> std::path::PathBuf {
     house.at("state/weir/trust.json")
 }
 
@@ -57,9 +56,7 @@ fn c5_a_workspace_that_was_never_trusted_loads_nothing_and_it_is_said_in_one_lin
     );
     assert_eq!(allow_rules(&house), json!([]));
     assert!(
-        house
-            .to_caller_error(&["config", "get", "hooks.PreToolUse"])
-            .contains("there is no setting")
+        house.usage_error(&["config", "get", "hooks.PreToolUse"]).contains("there is no setting")
     );
     let deny = house.json(&["config", "get", "permissions.deny", "--json"]);
     assert_eq!(deny["value"], json!(["Edit(x)"]), "deny rules always count");
@@ -106,7 +103,7 @@ fn c5_z9_a_change_of_any_governed_file_ends_trust_until_it_is_given_again() {
     assert_eq!(state(&house), "trusted", "other files do not matter");
 
     house.write(&house.project_config(), &format!("{CONFIG}command = \"./evil.sh\"\n"));
-    let damaged = house.to_caller_error(&["trust", "--yes"]);
+    let damaged = house.usage_error(&["trust", "--yes"]);
     assert!(damaged.contains("config.toml:9"), "what cannot be read is not trusted: {damaged}");
     house.write(&house.project_config(), &CONFIG.replace("./log.sh", "./evil.sh"));
     std::fs::remove_file(house.at("work/.weir/skills/a/run.sh")).expect("it was there");
@@ -143,13 +140,13 @@ fn c5_z9_a_change_of_any_governed_file_ends_trust_until_it_is_given_again() {
 #[test]
 fn c5_nobody_to_ask_is_a_usage_error_and_trusts_nothing() {
     let house = house();
-    assert!(house.to_caller_error(&["trust"]).contains("--yes"));
-    let said = house.run_with(&["trust"], "y\n");
+    assert!(house.usage_error(&["trust"]).contains("--yes"));
+    let said = house.run_with_input(&["trust"], "y\n");
     assert_eq!((said.status, said.out.as_str()), (2, ""), "a pipe is no person: {}", said.err);
     assert_eq!(state(&house), "never");
     assert!(!trust_file(&house).exists());
     for args in [&["trust", "--list", "--remove"][..], &["trust", "--remove", "--yes"]] {
-        house.to_caller_error(args);
+        house.usage_error(args);
     }
 }
 
@@ -157,7 +154,7 @@ fn c5_nobody_to_ask_is_a_usage_error_and_trusts_nothing() {
 fn c5_trust_is_listed_and_removed_and_is_of_one_folder() {
     let house = house();
     assert_eq!(house.ok(&["trust", "--list"]), "No workspaces are trusted.\n");
-    assert!(house.to_caller_error(&["trust", "--remove"]).contains("was not trusted"));
+    assert!(house.usage_error(&["trust", "--remove"]).contains("was not trusted"));
     house.write(&house.at("other/.weir/config.toml"), "permission = \"full\"\n");
     house.ok(&["trust", "--yes"]);
     let other = house.at("other").display().to_string();
@@ -195,7 +192,7 @@ fn c5_a_damaged_list_trusts_nothing_and_says_so() {
     }
     assert_eq!(allow_rules(&house), json!([]));
     for args in [&["trust", "--yes"][..], &["trust", "--list"], &["trust", "--remove"]] {
-        assert!(house.to_caller_error(args).contains("trust.json"), "{args:?}");
+        assert!(house.usage_error(args).contains("trust.json"), "{args:?}");
     }
     let kept = std::fs::read_to_string(trust_file(&house)).expect("it is there");
     assert_eq!(kept, "{\"version\": 1, ", "it is not overwritten");
@@ -210,7 +207,7 @@ fn c5_a_governed_link_out_of_the_workspace_cannot_be_trusted() {
     std::fs::remove_file(house.project_config()).expect("it was there");
     symlink(house.at("outside/config.toml"), house.project_config()).expect("a link");
     // The same bytes, but what is outside can change without anybody noticing.
-    let said = house.to_caller_error(&["trust", "--yes"]);
+    let said = house.usage_error(&["trust", "--yes"]);
     assert!(said.contains(".weir/config.toml leads out of the workspace"), "{said}");
     assert_eq!(allow_rules(&house), json!([]));
     let said = run(&house, &["hello"]);
@@ -226,7 +223,7 @@ fn z10_a_folder_of_5000_files_cannot_be_trusted_and_costs_little() {
         std::fs::write(folder.join(format!("{number}.sh")), "echo").expect("writable");
     }
     let begun = Instant::now();
-    let said = house.to_caller_error(&["trust", "--yes"]);
+    let said = house.usage_error(&["trust", "--yes"]);
     assert!(said.contains("more than 2000 files"), "{said}");
     let said = run(&house, &["hello"]);
     assert_eq!(said.status, 0, "{}", said.err);
@@ -237,7 +234,7 @@ fn z10_a_folder_of_5000_files_cannot_be_trusted_and_costs_little() {
 
 #[test]
 fn z10_what_would_be_trusted_is_shown_as_it_is() {
-    let house = House::new();
+    let house = TestInstallation::new();
     house.write(
         &house.project_config(),
         "[[hooks.Stop]]\ncommand = \"rm \\u202E txt.exe\\u001b[2J\"\n\
@@ -266,9 +263,9 @@ fn z10_what_would_be_trusted_is_shown_as_it_is() {
     assert!(!said.contains("tok-en"), "{said}");
     assert!(!said.contains("SKILL.md"), "a text is no script: {said}");
 
-    let broken = House::new();
+    let broken = TestInstallation::new();
     broken.write(&broken.at("work/.mcp.json"), "{\"mcpServers\": [");
-    assert!(broken.to_caller_error(&["trust", "--yes"]).contains(".mcp.json cannot be understood"));
+    assert!(broken.usage_error(&["trust", "--yes"]).contains(".mcp.json cannot be understood"));
     assert_eq!(broken.json(&["trust", "--list", "--json"]), json!([]));
 }
 
@@ -320,7 +317,7 @@ fn g5_an_agent_cannot_change_what_is_trusted() {
 #[test]
 fn g5_a_command_of_an_agent_cannot_run_what_only_a_person_may() {
     let house = house();
-    let program = env!("CARGO_BIN_EXE_weir");
+    let program = weir_program().display().to_string();
     let home = house.at("home").display().to_string();
     // The second form has nothing of the marked environment: it is found by its ancestors.
     for prefix in [String::new(), format!("env -i HOME={home} ")] {

@@ -5,20 +5,19 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-
-use crate::house::House;
+use weir_test_kit::{RunningProgram, TestInstallation};
 
 /// How long anything may take before a test fails.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A house whose model makes these calls, one a turn.
-pub(crate) fn house(calls: &[(&str, Value)]) -> House {
-    let house = House::new();
+pub(crate) fn house(calls: &[(&str, Value)]) -> TestInstallation {
+    let house = TestInstallation::new();
     set_script(&house, calls);
     house
 }
 
-fn set_script(house: &House, calls: &[(&str, Value)]) {
+fn set_script(house: &TestInstallation, calls: &[(&str, Value)]) {
     let turns: String =
         calls.iter().map(|(tool, input)| format!("calls: {tool} {input}\n\n")).collect();
     house.write(&house.at("s.script"), &format!("{turns}says: Done.\n"));
@@ -32,8 +31,8 @@ fn outside(command: &str) -> (&'static str, Value) {
     ("run_shell", json!({ "command": command, "outside_sandbox": true }))
 }
 
-fn command(house: &House, more: &[&str], variables: &[(&str, &str)]) -> Command {
-    let script = format!("script:{}", house.at("s.script").display());
+fn command(house: &TestInstallation, more: &[&str], variables: &[(&str, &str)]) -> Command {
+    let script = house.script_model();
     let mut all = vec!["run", "-m", &script, "--permission", "full", "--output", "jsonl"];
     all.extend(more);
     all.push("go");
@@ -49,14 +48,12 @@ pub(crate) struct Played {
 }
 
 /// Runs it, with a person who says yes once to each question.
-pub(crate) fn yes(house: &House, variables: &[(&str, &str)]) -> Played {
-    let mut command = command(house, &["--ask-elsewhere"], variables);
-    let mut child =
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+pub(crate) fn yes(house: &TestInstallation, variables: &[(&str, &str)]) -> Played {
+    let mut run = RunningProgram::start(command(house, &["--ask-elsewhere"], variables));
     let begun = Instant::now();
     let mut questions = Vec::new();
     let mut answered: Vec<String> = Vec::new();
-    while child.try_wait().expect("it can be asked").is_none() {
+    while run.exit_status().is_none() {
         assert!(begun.elapsed() < PATIENCE, "it goes on and on: {questions:?}");
         let open = house.json(&["approvals", "list", "--json"]);
         for asked in open["approvals"].as_array().into_iter().flatten() {
@@ -70,12 +67,11 @@ pub(crate) fn yes(house: &House, variables: &[(&str, &str)]) -> Played {
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    let output = child.wait_with_output().expect("it ended");
-    Played { said: both(&output), questions }
+    Played { said: run.wait_for_end().status_and_text().1, questions }
 }
 
 /// Runs it with nobody there.
-pub(crate) fn alone(house: &House, variables: &[(&str, &str)]) -> String {
+pub(crate) fn alone(house: &TestInstallation, variables: &[(&str, &str)]) -> String {
     both(&command(house, &[], variables).output().expect("the program starts"))
 }
 
@@ -84,7 +80,7 @@ fn both(output: &Output) -> String {
 }
 
 /// What the person does, unconfined.
-fn by_hand(house: &House, line: &str) -> String {
+fn by_hand(house: &TestInstallation, line: &str) -> String {
     let mut command = Command::new("bash");
     command.args(["-c", line]).current_dir(house.work()).env("HOME", house.at("home"));
     for who in ["AUTHOR", "COMMITTER"] {
@@ -93,7 +89,7 @@ fn by_hand(house: &House, line: &str) -> String {
     both(&command.output().expect("bash is there"))
 }
 
-fn read(house: &House, path: &str) -> Option<String> {
+fn read(house: &TestInstallation, path: &str) -> Option<String> {
     std::fs::read_to_string(house.at(path)).ok()
 }
 
@@ -157,7 +153,7 @@ fn u1_a_secret_comes_from_the_store_and_goes_outside_the_sandbox_too() {
     house.ok(&["config", "set", "commands.secrets", "[\"GH_TOKEN\"]"]);
     let missing = yes(&house, &[]);
     assert!(missing.said.contains("weir auth set GH_TOKEN"), "{}", missing.said);
-    assert_eq!(house.run_with(&["auth", "set", "GH_TOKEN"], SECRET).status, 0);
+    assert_eq!(house.run_with_input(&["auth", "set", "GH_TOKEN"], SECRET).status, 0);
     let played = yes(&house, &[]);
     assert!(played.said.contains("long 18"), "{}", played.said);
     assert_eq!(played.questions.len(), 1);
@@ -260,7 +256,7 @@ fn u1_a_sibling_is_asked_about_by_either_of_its_paths() {
     ]);
     house.write(&house.at("sibling/README.md"), "beside-4711\n");
     std::os::unix::fs::symlink("../sibling", house.at("work/way")).expect("a link");
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let all = ["run", "-m", &script, "--permission", "ask", "--output", "jsonl", "go"];
     let without = both(&house.command(&all).output().expect("it starts"));
     assert!(without.contains("approval.requested"), "the plain way asks: {without}");

@@ -9,7 +9,7 @@ use weir_core::schedule::{
     AgentLimits, MissedTicks, OnAsk, PROMPT_CHARS_MAX, PromptMode, ScheduledAgent,
 };
 use weir_install::agents::{CheckedAgent, Place, save_checked_agent};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::{files, wiring};
 
 use super::{now_micros, tell};
@@ -18,7 +18,10 @@ use crate::options::{AgentsAddArgs, MissedWord, OnAskWord, PromptModeWord};
 use crate::terminal::{out_json, out_line};
 
 /// Adds an agent, or puts another in its place.
-pub(super) async fn add_agent(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<()> {
+pub(super) async fn add_agent(
+    cx: &InstallationContext,
+    args: &AgentsAddArgs,
+) -> anyhow::Result<()> {
     let place = if args.replace { Place::Taken } else { Place::Free };
     let CheckedAgent { agent, kept, calendar, notes } =
         save_checked_agent(cx, agent_from_args(cx, args)?, place).await?;
@@ -47,7 +50,10 @@ pub(super) async fn add_agent(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<(
     Ok(())
 }
 
-fn agent_from_args(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<ScheduledAgent> {
+fn agent_from_args(
+    cx: &InstallationContext,
+    args: &AgentsAddArgs,
+) -> anyhow::Result<ScheduledAgent> {
     let config = cx.config()?;
     Ok(ScheduledAgent {
         name: args.name.clone(),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use weir_engine::ports::{AGENT_ACTIVE, KEPT_AGENT, StoredItem};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use super::{find_kept_agent, now_micros, open_runs};
 use crate::failure::usage;
@@ -11,7 +11,7 @@ use crate::terminal::{out_json, out_line};
 
 /// Pauses or resumes. Ticks from before are none of its own then.
 pub(super) async fn set_agent_state(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &AgentNameArgs,
     state: &str,
 ) -> anyhow::Result<()> {
@@ -34,7 +34,7 @@ pub(super) async fn set_agent_state(
 }
 
 /// Takes an agent away.
-pub(super) async fn remove(cx: &Cx, args: &AgentNameArgs) -> anyhow::Result<()> {
+pub(super) async fn remove(cx: &InstallationContext, args: &AgentNameArgs) -> anyhow::Result<()> {
     let store = cx.session_store()?;
     let name = &args.name;
     if !store.remove_stored_item(KEPT_AGENT, name).await? {

@@ -9,7 +9,7 @@ use weir_core::view::plain::visible_text;
 use weir_engine::schedule::{
     Scheduler, SchedulerEvent, SchedulerListener, SchedulerParts, SchedulerSettings,
 };
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::leftovers;
 use weir_install::wiring::{self, WallClock};
 use weir_store::this_process;
@@ -21,7 +21,7 @@ use crate::terminal;
 
 /// Starts what is due.
 pub(super) async fn run_agents_daemon(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &AgentsDaemonArgs,
 ) -> anyhow::Result<ExitCode> {
     let settings = &cx.config()?.settings.agents;
@@ -39,7 +39,7 @@ pub(super) async fn run_agents_daemon(
         holder: this_process("weir agents daemon"),
         settings,
         tell: run_event_printer(args.quiet),
-        house: None,
+        shared_places: None,
     });
     leftovers::remove_orphans(cx);
     if !args.quiet {

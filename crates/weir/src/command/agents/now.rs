@@ -8,7 +8,7 @@ use weir_engine::schedule::{
     ScheduledRunProgress, first_prompt_input, follower_runs, load_known_agents,
 };
 use weir_install::agents::agent_session_overrides;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::wiring;
 use weir_store::this_process;
 
@@ -26,7 +26,10 @@ const LABEL: &str = "weir agents run";
     clippy::too_many_lines,
     reason = "one run from its claim to its end, in the order of time"
 )]
-pub(super) async fn run(cx: &Cx, args: &AgentsRunArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(
+    cx: &InstallationContext,
+    args: &AgentsRunArgs,
+) -> anyhow::Result<ExitCode> {
     let store = cx.local_store()?;
     if let Some(pause) = store.pause_state().await? {
         return Err(failure_with_status(
@@ -67,7 +70,8 @@ pub(super) async fn run(cx: &Cx, args: &AgentsRunArgs) -> anyhow::Result<ExitCod
     };
     let shown =
         OutputOptions { output: args.output, deltas: false, quiet: args.quiet, resumable: true };
-    let play = run::begin_run(engine, session.clone(), options, (shown, asks)).await;
+    let play =
+        run::begin_run(engine, session.clone(), options, run::RunDialog { shown, asks }).await;
     let by = agent.actor_name();
     let played = match play {
         Ok(play) => {

@@ -12,7 +12,7 @@ use weir_core::schedule::{AgentRun, ScheduledAgent};
 use weir_engine::ports::{AtRest, RunDesk, RunStarter, Store};
 use weir_engine::schedule::{ScheduledRun, ScheduledRunProgress, follow_agent_run};
 use weir_install::agents::agent_session_overrides;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::{leftovers, wiring};
 
 use crate::failure::engine_failure;
@@ -23,7 +23,7 @@ const LABEL: &str = "weir agents daemon";
 /// Opens and drives sessions of scheduled agents.
 pub(super) struct ScheduledSessionRunner {
     /// The program as the daemon was started. Each run looks at files and settings anew.
-    pub(super) cx: Cx,
+    pub(super) cx: InstallationContext,
 }
 
 #[async_trait]

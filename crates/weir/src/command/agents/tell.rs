@@ -8,7 +8,7 @@ use weir_core::schedule::{AgentRun, OnAsk, PromptMode, ScheduledAgent};
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Store, StoredItem};
 use weir_engine::schedule::calendar::Calendar;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use super::{find_kept_agent, now_micros};
 use crate::command::sessions::{single_visible_line, timestamp_text};
@@ -85,7 +85,7 @@ fn parse_kept_agent(kept: &StoredItem) -> Result<(ScheduledAgent, Option<Calenda
     Ok((agent, calendar))
 }
 
-pub(super) async fn list_agents(cx: &Cx, flag: JsonFlag) -> anyhow::Result<()> {
+pub(super) async fn list_agents(cx: &InstallationContext, flag: JsonFlag) -> anyhow::Result<()> {
     let rows = load_agent_rows(cx.session_store()?.as_ref()).await?;
     let now = now_micros();
     if flag.json {
@@ -120,7 +120,10 @@ pub(super) async fn list_agents(cx: &Cx, flag: JsonFlag) -> anyhow::Result<()> {
     out_line(&format_table(&std::iter::once(head).chain(cells).collect::<Vec<_>>()))
 }
 
-pub(super) async fn show_agent(cx: &Cx, args: &AgentNameArgs) -> anyhow::Result<()> {
+pub(super) async fn show_agent(
+    cx: &InstallationContext,
+    args: &AgentNameArgs,
+) -> anyhow::Result<()> {
     let store = cx.session_store()?;
     find_kept_agent(store.as_ref(), &args.name).await?;
     let rows = load_agent_rows(store.as_ref()).await?;
@@ -186,7 +189,10 @@ fn agent_setting_rows(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
     rows
 }
 
-pub(super) async fn show_run_history(cx: &Cx, args: &AgentsHistoryArgs) -> anyhow::Result<()> {
+pub(super) async fn show_run_history(
+    cx: &InstallationContext,
+    args: &AgentsHistoryArgs,
+) -> anyhow::Result<()> {
     let store = cx.session_store()?;
     let filter = AgentRunFilter {
         agent: Some(args.name.clone()),

@@ -8,8 +8,9 @@ use weir_core::ids::{ApprovalId, QuestionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::view::plain::visible_text;
 use weir_engine::family;
+use weir_engine::folded::WithTimestamp;
 use weir_engine::host::SessionState;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 
 use super::deliver::{AnswerDelivery, AnswerDeliveryOutcome};
@@ -20,7 +21,7 @@ use crate::options::{ApprovalsAnswerArgs, ApprovalsRevokeArgs};
 use crate::terminal::{err_message, out_line};
 
 pub(super) async fn answer_pending_item(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &ApprovalsAnswerArgs,
 ) -> anyhow::Result<ExitCode> {
     let store = cx.local_store()?;
@@ -35,11 +36,11 @@ pub(super) async fn answer_pending_item(
     };
     match asked {
         PendingItem::Approval(id) => {
-            let (_, asked) = folded.requested.get(&id).cloned().ok_or_else(never)?;
+            let asked = folded.requested.get(&id).ok_or_else(never)?.fact.clone();
             answer_approval(cx, args, &asked, folded).await
         }
         PendingItem::Question(id) => {
-            let (_, asked) = folded.asked.get(&id).ok_or_else(never)?;
+            let asked = &folded.asked.get(&id).ok_or_else(never)?.fact;
             let text = args.text.clone().ok_or_else(|| {
                 usage(format!("{id} is a question; answer it in words: --text \"…\""))
             })?;
@@ -88,7 +89,7 @@ fn decision_from_args(
 }
 
 async fn answer_approval(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &ApprovalsAnswerArgs,
     asked: &ApprovalRequested,
     mut folded: FoldedSession,
@@ -103,7 +104,9 @@ async fn answer_approval(
         AnswerDeliveryOutcome::Settled { at_rest } => at_rest,
         AnswerDeliveryOutcome::Waits(holder) => return report_waiting_answer(&holder, id.as_str()),
     };
-    let Some((ts, resolved)) = folded.resolved.get(id) else { return report_closed_approval(id) };
+    let Some(WithTimestamp { ts, fact: resolved }) = folded.resolved.get(id) else {
+        return report_closed_approval(id);
+    };
     let said = tell::describe_decision(
         resolved.decision,
         resolved.terms,
@@ -116,7 +119,7 @@ async fn answer_approval(
     }
     out_line(&format!("{id} is answered: {said}"))?;
     if resolved.decision == Decision::Always {
-        tell::remember_allowed_rules(cx, &asked.rules);
+        cx.keep_allow_rules_and_notify(&asked.rules);
     }
     describe_granted_lease(&folded, resolved)?;
     goes_on(&folded, at_rest)
@@ -166,7 +169,7 @@ fn report_closed_approval(id: &ApprovalId) -> anyhow::Result<ExitCode> {
 }
 
 async fn answer_question(
-    cx: &Cx,
+    cx: &InstallationContext,
     id: &QuestionId,
     text: String,
     mut folded: FoldedSession,
@@ -181,7 +184,7 @@ async fn answer_question(
         AnswerDeliveryOutcome::Waits(holder) => return report_waiting_answer(&holder, id.as_str()),
     };
     match folded.answered.get(id) {
-        Some((ts, f)) if f.by != delivery.answering_person() => {
+        Some(WithTimestamp { ts, fact: f }) if f.by != delivery.answering_person() => {
             let answer = f.answer.as_deref().map_or("the run was ended".into(), visible_text);
             let by = visible_text(&f.by);
             err_message(&format!(
@@ -201,7 +204,10 @@ async fn answer_question(
     }
 }
 
-pub(super) async fn revoke_lease(cx: &Cx, args: &ApprovalsRevokeArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn revoke_lease(
+    cx: &InstallationContext,
+    args: &ApprovalsRevokeArgs,
+) -> anyhow::Result<ExitCode> {
     let store = cx.local_store()?;
     let session = session_ids::find_session_id(store.as_ref(), &args.session).await?;
     let mut folded = fold::load_folded_session(store.as_ref(), &session).await?;

@@ -9,12 +9,12 @@ use weir_core::ids::SessionId;
 use weir_core::input::PersonCommand;
 use weir_engine::engine::EngineError;
 use weir_engine::host::{
-    HostParts, LiveSession, SentCommand, SessionAccess, SessionHost, SessionPlace, SessionState,
-    SessionView, TellOutcome,
+    LiveSession, SentCommand, SessionAccess, SessionHost, SessionPlace, SessionState, SessionView,
+    TellOutcome,
 };
-use weir_install::cx::Cx;
-use weir_install::wiring::{self, SystemClock};
-use weir_store::{SqliteStore, this_process};
+use weir_install::context::InstallationContext;
+use weir_install::wiring;
+use weir_store::SqliteStore;
 
 use super::FoldedSession;
 use crate::failure::engine_failure;
@@ -54,18 +54,15 @@ pub(super) struct AnswerDelivery {
 }
 
 impl AnswerDelivery {
-    pub(super) fn new(cx: &Cx, command: PersonCommand) -> anyhow::Result<AnswerDelivery> {
+    pub(super) fn new(
+        cx: &InstallationContext,
+        command: PersonCommand,
+    ) -> anyhow::Result<AnswerDelivery> {
         let store = cx.local_store()?;
         let principal = wiring::principal_name(cx);
         // The process tells two answers of one person apart: one of them was the first.
         let by = format!("{principal} (process {})", std::process::id());
-        let parts = HostParts {
-            store: store.clone(),
-            clock: Arc::new(SystemClock::default()),
-            owner: this_process("weir approvals"),
-            principal,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        };
+        let parts = wiring::host_parts(cx, "weir approvals")?;
         Ok(AnswerDelivery { store, host: SessionHost::new(OpensNothing, parts), command, by })
     }
 

@@ -13,7 +13,7 @@ use crate::command::sessions::single_visible_line;
 use crate::options::ApprovalsListArgs;
 use crate::terminal::{out_json, out_line};
 use weir_engine::folded::WithTimestamp;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 /// A session with something to show.
 struct SessionApprovals {
@@ -24,7 +24,10 @@ struct SessionApprovals {
     folded: FoldedSession,
 }
 
-pub(super) async fn list_approvals(cx: &Cx, args: &ApprovalsListArgs) -> anyhow::Result<()> {
+pub(super) async fn list_approvals(
+    cx: &InstallationContext,
+    args: &ApprovalsListArgs,
+) -> anyhow::Result<()> {
     let store = cx.local_store()?;
     let sessions = find_session_approvals(&store, args.all).await?;
     let now = current_timestamp();
@@ -89,9 +92,10 @@ impl SessionApprovals {
 
     fn approval_text(
         &self,
-        (ts, asked): &WithTimestamp<ApprovalRequested>,
+        requested: &WithTimestamp<ApprovalRequested>,
         now: Timestamp,
     ) -> String {
+        let WithTimestamp { ts, fact: asked } = requested;
         let end = match asked.expires {
             Some(expires) if expires <= now => ", expired".to_string(),
             Some(expires) => format!(", expires in {}", describe_duration(expires.ms_since(now))),
@@ -118,7 +122,8 @@ impl SessionApprovals {
         lines.join("\n") + "\n"
     }
 
-    fn question_text(&self, (ts, asked): &WithTimestamp<QuestionAsked>, now: Timestamp) -> String {
+    fn question_text(&self, question: &WithTimestamp<QuestionAsked>, now: Timestamp) -> String {
+        let WithTimestamp { ts, fact: asked } = question;
         let age = describe_duration(now.ms_since(*ts));
         let mut lines = vec![
             format!("{}  question  waiting for {age}", asked.question),
@@ -156,7 +161,7 @@ impl SessionApprovals {
 
     fn approvals_json(&self) -> Vec<Value> {
         let open = self.folded.open_approvals().into_iter();
-        open.map(|(ts, asked)| {
+        open.map(|WithTimestamp { ts, fact: asked }| {
             json!({
                 "approval": asked.approval,
                 "session": self.id,
@@ -175,7 +180,7 @@ impl SessionApprovals {
     }
 
     fn question_json(&self) -> Option<Value> {
-        let (ts, asked) = self.folded.open_question()?;
+        let WithTimestamp { ts, fact: asked } = self.folded.open_question()?;
         Some(json!({
             "question": asked.question,
             "session": self.id,

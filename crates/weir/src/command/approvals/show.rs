@@ -15,12 +15,15 @@ use crate::failure::usage;
 use crate::options::ApprovalsShowArgs;
 use crate::terminal::{out_json, out_line};
 use weir_engine::folded::WithTimestamp;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 /// Lines of one text that are shown without --full.
 const LINES_MAX: usize = 4 * DIFF_LINES_MAX;
 
-pub(super) async fn show_pending_item(cx: &Cx, args: &ApprovalsShowArgs) -> anyhow::Result<()> {
+pub(super) async fn show_pending_item(
+    cx: &InstallationContext,
+    args: &ApprovalsShowArgs,
+) -> anyhow::Result<()> {
     let store = cx.local_store()?;
     let (session, asked) = find_pending_item(store.as_ref(), &args.id).await?;
     let folded = fold::load_folded_session(store.as_ref(), &session).await?;
@@ -33,20 +36,24 @@ pub(super) async fn show_pending_item(cx: &Cx, args: &ApprovalsShowArgs) -> anyh
     };
     match asked {
         PendingItem::Approval(id) => {
-            let (ts, asked) = folded.requested.get(&id).ok_or_else(missing)?;
+            let asked = folded.requested.get(&id).ok_or_else(missing)?;
             if args.json.json {
-                let resolved = folded.resolved.get(&id).map(|(_, resolved)| resolved);
-                return out_json(&json!({ "asked": ts, "approval": asked, "resolved": resolved }));
+                let resolved = folded.resolved.get(&id).map(|resolved| &resolved.fact);
+                return out_json(
+                    &json!({ "asked": asked.ts, "approval": asked.fact, "resolved": resolved }),
+                );
             }
-            show_approval(&folded, &id, &(*ts, asked.clone()), args.full)
+            show_approval(&folded, &id, asked, args.full)
         }
         PendingItem::Question(id) => {
-            let (ts, asked) = folded.asked.get(&id).ok_or_else(missing)?;
+            let asked = folded.asked.get(&id).ok_or_else(missing)?;
             if args.json.json {
-                let answered = folded.answered.get(&id).map(|(_, answered)| answered);
-                return out_json(&json!({ "asked": ts, "question": asked, "answered": answered }));
+                let answered = folded.answered.get(&id).map(|answered| &answered.fact);
+                return out_json(
+                    &json!({ "asked": asked.ts, "question": asked.fact, "answered": answered }),
+                );
             }
-            show_question(&folded, &id, &(*ts, asked.clone()))
+            show_question(&folded, &id, asked)
         }
     }
 }
@@ -54,9 +61,10 @@ pub(super) async fn show_pending_item(cx: &Cx, args: &ApprovalsShowArgs) -> anyh
 fn show_approval(
     folded: &FoldedSession,
     id: &ApprovalId,
-    (ts, asked): &WithTimestamp<ApprovalRequested>,
+    requested: &WithTimestamp<ApprovalRequested>,
     full: bool,
 ) -> anyhow::Result<()> {
+    let WithTimestamp { ts, fact: asked } = requested;
     let lines_max = if full { usize::MAX } else { LINES_MAX };
     let more = "--full shows them";
     let workspace = folded.session.config().map(|config| config.workspace.as_str());
@@ -87,7 +95,7 @@ fn show_approval(
     }
     lines.push(String::new());
     lines.push(match folded.resolved.get(id) {
-        Some((ts, f)) => {
+        Some(WithTimestamp { ts, fact: f }) => {
             let said = tell::describe_decision(f.decision, f.terms, &f.by, f.reason.as_deref());
             format!("answered {} UTC: {said}", timestamp_text(*ts))
         }
@@ -106,8 +114,9 @@ fn show_approval(
 fn show_question(
     folded: &FoldedSession,
     id: &QuestionId,
-    (ts, asked): &WithTimestamp<QuestionAsked>,
+    question: &WithTimestamp<QuestionAsked>,
 ) -> anyhow::Result<()> {
+    let WithTimestamp { ts, fact: asked } = question;
     let mut lines = vec![format!("{id}, asked {} UTC", timestamp_text(*ts)), String::new()];
     lines.extend(asked.text.lines().map(visible_text));
     for (number, option) in asked.options.iter().enumerate() {
@@ -115,7 +124,7 @@ fn show_question(
     }
     lines.push(String::new());
     lines.push(match folded.answered.get(id) {
-        Some((ts, f)) => {
+        Some(WithTimestamp { ts, fact: f }) => {
             let answer = f.answer.as_deref().map_or("the run was ended".into(), visible_text);
             format!("answered {} UTC by {}: {answer}", timestamp_text(*ts), visible_text(&f.by))
         }

@@ -7,10 +7,8 @@ use weir_core::governance::lease::{LeaseGrant, LeaseTerms};
 use weir_core::governance::rules::Rule;
 use weir_core::view::plain::visible_text;
 use weir_core::view::visible::{cut_diff, lookalike_remarks};
-use weir_install::cx::Cx;
 
 use super::describe_duration;
-use crate::terminal;
 
 /// Lines of a diff or an argument that are shown before it is cut, visibly.
 pub(in crate::command) const DIFF_LINES_MAX: usize = 200;
@@ -40,7 +38,7 @@ pub(in crate::command) fn describe_approval_request(
 pub(super) fn render_difference(text: &str, lines_max: usize, more: &str) -> Vec<String> {
     let shown = cut_diff(text, lines_max);
     let mut lines = vec![format!("  the change: {}", shown.head)];
-    lines.extend(shown.lines.iter().map(|line| format!("  {line}")));
+    lines.extend(shown.lines.iter().map(|line| format!("  {}", line.text)));
     lines.extend(shown.cut_notice().map(|cut| format!("  {cut}; {more}")));
     lines
 }
@@ -136,26 +134,6 @@ pub(super) fn describe_lease_remainder(lease: &LeaseGrant) -> String {
         .map(|until| format!("until {} UTC", crate::command::sessions::timestamp_text(until)));
     let words: Vec<String> = uses.into_iter().chain(until).collect();
     if words.is_empty() { "until the end of the session".into() } else { words.join(", ") }
-}
-
-/// Keeps rules that a person allowed for always in this project, and says so. That the file cannot be
-/// written ends nothing: the answer holds for the session.
-pub(crate) fn remember_allowed_rules(cx: &Cx, rules: &[Rule]) {
-    let place = cx.config_files().here.display().to_string();
-    for rule in rules {
-        match cx.keep_allow_rule(rule) {
-            Ok(()) => terminal::err_message(&format!(
-                "{} applies in this project from now on; it is saved in {place} (`weir permissions \
-                 add` saves a rule for all projects)",
-                visible_text(rule.text())
-            )),
-            Err(error) => terminal::err_message(&format!(
-                "warning: {} could not be saved in {place} and applies to this session only: \
-                 {error:#}",
-                visible_text(rule.text())
-            )),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use weir_core::governance::{GateName, Judgement, Verdict, canonical_json};
 use weir_core::view::plain::visible_text;
+use weir_install::explanation::GateRemedy;
 
 use super::touches::{describe_effects, lookalike_remarks};
 use super::{CallExplanation, GateSaid, InContext};
@@ -170,7 +171,7 @@ impl GateSaid {
     }
 
     fn json(&self) -> Value {
-        let change = |change: &super::advice::HelpfulChange| {
+        let change = |change: &GateRemedy| {
             json!({
                 "do": change.what,
                 "gate": change.gate,

@@ -119,34 +119,32 @@ impl StableNumbers {
                 f.tokens_estimated = self.request;
             }
             Event::ModelReplied(f) => {
-                self.replace_use((self.request, 2_000), &mut f.usage, &mut f.cost_usd);
+                self.replace_use(self.request, 2_000, &mut f.usage, &mut f.cost_usd);
             }
             Event::CallFinished(f) => {
                 for news in &mut f.news {
                     if let ResultEffect::Used { usage, cost_usd } = news {
-                        self.replace_use((7_000, 700), usage, cost_usd);
+                        self.replace_use(7_000, 700, usage, cost_usd);
                     }
                 }
             }
             Event::AgentFinished(f) => {
-                self.replace_use((300_000, 30_000), &mut f.usage, &mut f.cost_usd);
+                self.replace_use(300_000, 30_000, &mut f.usage, &mut f.cost_usd);
             }
             Event::ContextCondensing(f) => f.tokens = CONDENSED_TOKENS.0,
             Event::LimitReached(f) if f.limit == LimitName::Window => {
                 f.value = CONDENSED_TOKENS.0 as f64;
             }
             Event::ContextSummarised(f) => {
-                self.replace_use((4_000, 400), &mut f.usage, &mut f.cost_usd)
+                self.replace_use(4_000, 400, &mut f.usage, &mut f.cost_usd)
             }
             Event::ContextCondensed(f) => {
                 (f.tokens_before, f.tokens_after) = CONDENSED_TOKENS;
             }
             Event::RunRemembered(f) => {
-                self.replace_use((50_000, 5_000), &mut f.usage, &mut f.cost_usd)
+                self.replace_use(50_000, 5_000, &mut f.usage, &mut f.cost_usd)
             }
-            Event::RecipePlanned(f) => {
-                self.replace_use((6_000, 600), &mut f.usage, &mut f.cost_usd)
-            }
+            Event::RecipePlanned(f) => self.replace_use(6_000, 600, &mut f.usage, &mut f.cost_usd),
             Event::RunFinished(f) => {
                 f.usage = self.run;
                 f.cost_usd = f.cost_usd.map(|_| self.run_usd);
@@ -155,12 +153,18 @@ impl StableNumbers {
         }
     }
 
-    /// Something was used: nothing stays nothing, and what has no price has none.
-    fn replace_use(&mut self, tokens: (u64, u64), usage: &mut Usage, cost_usd: &mut Option<f64>) {
+    /// Puts these numbers of tokens in the place of `usage`, and the price that follows from them in
+    /// that of `cost_usd`. Nothing stays nothing, and what has no price has none.
+    fn replace_use(
+        &mut self,
+        input: u64,
+        output: u64,
+        usage: &mut Usage,
+        cost_usd: &mut Option<f64>,
+    ) {
         if usage.total_tokens() == 0 {
             return;
         }
-        let (input, output) = tokens;
         let cache_read = if usage.cache_read > 0 { input / 2 } else { 0 };
         *usage = Usage { input: input - cache_read, output, cache_read, ..Usage::default() };
         if let Some(usd) = cost_usd.as_mut().filter(|usd| **usd > 0.0) {

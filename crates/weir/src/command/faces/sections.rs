@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
 use weir_engine::hub::PublishedFact;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_server::offscreen::{OffscreenPage, PagePart, shared_entries};
 use weir_tui::offscreen::{OffscreenLineMode, OffscreenSession, OffscreenTerminal};
 use weir_tui::terminal::TerminalSize;
@@ -53,7 +53,7 @@ pub(super) struct SeenJournal<'a> {
 }
 
 /// All sections.
-pub(super) fn all_sections(seen: &SeenJournal<'_>, cx: &Cx) -> String {
+pub(super) fn all_sections(seen: &SeenJournal<'_>, cx: &InstallationContext) -> String {
     let sections = [
         ("terminal", terminal_lines(seen)),
         ("line mode", line_mode_lines(seen)),
@@ -161,9 +161,7 @@ fn terminal_lines(seen: &SeenJournal<'_>) -> Vec<String> {
         push_look(&mut lines, "taken up again", &again.live);
     }
     let differs = changed_lines(&printed, &again.printed);
-    if !differs.is_empty() {
-        push_look(&mut lines, "taken up again, printed otherwise", &differs);
-    }
+    assert!(differs.is_empty(), "taken up again it is printed otherwise:\n{}", differs.join("\n"));
     lines
 }
 
@@ -279,7 +277,7 @@ fn shared_link_lines(seen: &SeenJournal<'_>) -> Vec<String> {
     entries.iter().map(|entry| join_lines(&html::text_lines(entry))).collect()
 }
 
-fn headless_lines(seen: &SeenJournal<'_>, cx: &Cx) -> Vec<String> {
+fn headless_lines(seen: &SeenJournal<'_>, cx: &InstallationContext) -> Vec<String> {
     let asks = if facts::is_attended(seen.facts) {
         ApprovalAnswerer::Here
     } else {

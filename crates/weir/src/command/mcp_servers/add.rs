@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use weir_install::config::{self, ConfigAdditions, McpOauthSettings, McpServerSettings};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::wiring::mcp;
 
 use super::approve::{ApprovalPrompting, review_server};
@@ -13,7 +13,10 @@ use crate::failure::{exit, failure_with_status, usage};
 use crate::options::McpAddArgs;
 use crate::terminal::{err_message, out_json, out_line};
 
-pub(super) async fn add_server(cx: &Cx, args: &McpAddArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn add_server(
+    cx: &InstallationContext,
+    args: &McpAddArgs,
+) -> anyhow::Result<ExitCode> {
     let how = ApprovalPrompting { yes: args.yes, json: args.json.json };
     if !args.no_start {
         how.check_can_ask()?;

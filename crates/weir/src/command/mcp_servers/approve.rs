@@ -4,14 +4,17 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use weir_install::catalogue::servers::approval::{offer, shown};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::wiring::mcp::{self, KnownMcpServer};
 
 use crate::failure::{exit, usage};
 use crate::options::McpApproveArgs;
 use crate::terminal::{confirm_by_person, is_attended, out_json, out_line};
 
-pub(super) async fn approve_server(cx: &Cx, args: &McpApproveArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn approve_server(
+    cx: &InstallationContext,
+    args: &McpApproveArgs,
+) -> anyhow::Result<ExitCode> {
     let known = mcp::find_known_server(cx, &args.name).await?;
     review_server(cx, &known, ApprovalPrompting { yes: args.yes, json: args.json.json }).await
 }
@@ -40,7 +43,7 @@ impl ApprovalPrompting {
 
 /// Starts the server, shows it, asks, and keeps the answer.
 pub(super) async fn review_server(
-    cx: &Cx,
+    cx: &InstallationContext,
     known: &KnownMcpServer,
     how: ApprovalPrompting,
 ) -> anyhow::Result<ExitCode> {

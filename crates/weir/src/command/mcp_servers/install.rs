@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use weir_core::view::plain::visible_text;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::servers::packages::{self, PackageReplacement, ServerPackage};
 use weir_install::wiring::mcp::{self, KnownMcpServer};
 
@@ -17,7 +17,7 @@ use crate::terminal::{confirm_by_person, out_json, out_line};
 
 /// Installs what is not installed yet; what is offers then, and the question, as in `approve`.
 pub(super) async fn install_server_package(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &McpApproveArgs,
 ) -> anyhow::Result<ExitCode> {
     let known = mcp::find_known_server(cx, &args.name).await?;
@@ -33,7 +33,7 @@ pub(super) async fn install_server_package(
 
 /// Installs a newer version, if there is one; shown and approved anew. A no leaves the one before.
 pub(super) async fn update_server_package(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &McpApproveArgs,
 ) -> anyhow::Result<ExitCode> {
     let known = mcp::find_known_server(cx, &args.name).await?;
@@ -53,7 +53,9 @@ pub(super) async fn update_server_package(
         );
     }
     let before = Some(installed.version.as_str());
-    let replaced = confirm_and_install(cx, &known, (&package, found, before), how).await?;
+    let replaced =
+        confirm_and_install(cx, &known, PackageOffer { package: &package, found, before }, how)
+            .await?;
     let cx = cx.reloaded_in_folder(&cx.folder)?;
     let looked = match mcp::find_known_server(&cx, &args.name).await {
         Ok(known) => review_server(&cx, &known, how).await,
@@ -97,22 +99,33 @@ fn report_unchanged_version(
 
 /// The server with its package, which is installed if it is not and the person says yes.
 pub(super) async fn install_missing_package(
-    cx: &Cx,
+    cx: &InstallationContext,
     known: &KnownMcpServer,
     how: ApprovalPrompting,
-) -> anyhow::Result<Cx> {
+) -> anyhow::Result<InstallationContext> {
     let package = require_package(known)?;
     let found = packages::find_package_version(cx, &known.declared, &package).await?;
-    confirm_and_install(cx, known, (&package, found, None), how).await?.keep_new();
+    confirm_and_install(cx, known, PackageOffer { package: &package, found, before: None }, how)
+        .await?
+        .keep_new();
     cx.reloaded_in_folder(&cx.folder)
 }
 
+/// A version of a package that a person is asked about.
+struct PackageOffer<'a> {
+    package: &'a ServerPackage,
+    found: packages::FoundVersion,
+    /// The version that is installed now.
+    before: Option<&'a str>,
+}
+
 async fn confirm_and_install(
-    cx: &Cx,
+    cx: &InstallationContext,
     known: &KnownMcpServer,
-    (package, found, before): (&ServerPackage, packages::FoundVersion, Option<&str>),
+    offer: PackageOffer<'_>,
     how: ApprovalPrompting,
 ) -> anyhow::Result<PackageReplacement> {
+    let PackageOffer { package, found, before } = offer;
     let name = &known.declared.name;
     if !how.json {
         out_line(&describe_package_install(known, &found, before))?;

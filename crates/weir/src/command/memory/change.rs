@@ -6,14 +6,14 @@ use weir_core::memory::{
     BY_PERSON, MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, fact_text,
     fact_topics, marked_private, private_by_person,
 };
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use super::{as_json, current_timestamp, find_fact, load_all_facts, tell, workspace_name};
 use crate::failure::usage;
 use crate::options::{MemoryAcceptArgs, MemoryAddArgs, MemoryIdsArgs};
 use crate::terminal::{out_json, out_line};
 
-pub(super) async fn add_fact(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<()> {
+pub(super) async fn add_fact(cx: &InstallationContext, args: &MemoryAddArgs) -> anyhow::Result<()> {
     let new = new_memory_from_args(cx, args)?;
     let store = cx.session_store()?;
     let mut fact = store.remember_fact(&new, current_timestamp()).await?;
@@ -40,7 +40,10 @@ pub(super) async fn add_fact(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<()
     print_untrusted_notice(&fact)
 }
 
-fn new_memory_from_args(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<NewMemory> {
+fn new_memory_from_args(
+    cx: &InstallationContext,
+    args: &MemoryAddArgs,
+) -> anyhow::Result<NewMemory> {
     let kind = MemoryKind::from(args.kind);
     let everywhere =
         args.everywhere || matches!(kind, MemoryKind::Identity | MemoryKind::Preference);
@@ -65,7 +68,10 @@ fn new_memory_from_args(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<NewMemo
 }
 
 /// Keeps facts; those that are to be private are marked before they count.
-pub(super) async fn accept_facts(cx: &Cx, args: &MemoryAcceptArgs) -> anyhow::Result<()> {
+pub(super) async fn accept_facts(
+    cx: &InstallationContext,
+    args: &MemoryAcceptArgs,
+) -> anyhow::Result<()> {
     if args.private {
         let facts = load_all_facts(cx).await?;
         let found = args.which.ids.iter().map(|id| find_fact(&facts, id));
@@ -79,7 +85,7 @@ pub(super) async fn accept_facts(cx: &Cx, args: &MemoryAcceptArgs) -> anyhow::Re
 
 /// Accepts, rejects or forgets. All of them are found first: a word that names none changes nothing.
 pub(super) async fn set_facts_status(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &MemoryIdsArgs,
     status: MemoryStatus,
 ) -> anyhow::Result<()> {

@@ -3,22 +3,21 @@
 use clap::Parser;
 use weir_core::session::SessionConfig;
 use weir_install::environment::ProcessEnvironment;
+use weir_test_kit::TestFolder;
 
 use super::*;
 use crate::failure;
 use crate::options::CliOptions;
 
 struct House {
-    folder: tempfile::TempDir,
+    folder: TestFolder,
 }
 
 impl House {
     fn new() -> House {
-        let house = House { folder: tempfile::tempdir().expect("a temporary folder") };
-        std::fs::create_dir_all(house.folder.path().join("work")).expect("writable");
-        let script = house.folder.path().join("hello.script");
-        std::fs::write(script, "says: hello\n").expect("writable");
-        house
+        let folder = TestFolder::with_files(&[("hello.script", "says: hello\n")]);
+        folder.make_folder("work");
+        House { folder }
     }
 
     fn options(&self, words: &[&str]) -> (CliOptions, ProcessEnvironment) {
@@ -31,9 +30,9 @@ impl House {
         (CliOptions::try_parse_from(all).expect("it is a command line"), environment)
     }
 
-    fn cx(&self) -> Cx {
+    fn cx(&self) -> InstallationContext {
         let (options, environment) = self.options(&["permissions", "list"]);
-        options.global.open_cx(environment).expect("the house stands")
+        options.global.open_context(environment).expect("the house stands")
     }
 
     fn script(&self) -> String {

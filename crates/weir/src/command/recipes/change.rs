@@ -7,7 +7,7 @@ use serde_json::json;
 use weir_core::recipe::{RecipeSource, check_recipe};
 use weir_core::view::plain::visible_text;
 use weir_install::catalogue::recipes::change::{folder, parsed, removed};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::{files, wiring};
 
 use crate::failure::usage;
@@ -15,7 +15,10 @@ use crate::options::{RecipeArgs, RecipesAddArgs};
 use crate::terminal::{err_message, out_json, out_line};
 
 /// Copies a file among the person's own recipes.
-pub(super) fn add_recipe(cx: &Cx, args: &RecipesAddArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn add_recipe(
+    cx: &InstallationContext,
+    args: &RecipesAddArgs,
+) -> anyhow::Result<ExitCode> {
     let text = files::named_text("weir recipes add", &args.file)?;
     let recipe = parsed(&args.file, &text)?;
     let tools = wiring::build_toolbox()?.all_tools();
@@ -47,7 +50,10 @@ pub(super) fn add_recipe(cx: &Cx, args: &RecipesAddArgs) -> anyhow::Result<ExitC
 
 /// Takes a recipe away: a file is put aside, a learned one is marked, so that it is not proposed
 /// again from the same runs.
-pub(super) async fn remove(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn remove(
+    cx: &InstallationContext,
+    args: &RecipeArgs,
+) -> anyhow::Result<ExitCode> {
     let id = &args.id;
     let (source, kept) = removed(cx, id).await?;
     if args.json.json {

@@ -12,19 +12,22 @@ use weir_install::catalogue::recipes::settle::{
     accepted, not_for, reinstate_recipe, reject_recipe_by_id, untrusted,
 };
 use weir_install::catalogue::recipes::{RecipeOverview, missing, parse_proposed_recipe, tell};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use crate::failure::exit;
 use crate::options::{RecipesAcceptArgs, RecipesRejectArgs};
 use crate::terminal::{confirm_by_person, is_attended, out_json, out_line};
 
 /// Accepts what waits; otherwise forgets what spoke against a recipe.
-pub(super) async fn accept_recipe(cx: &Cx, args: &RecipesAcceptArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn accept_recipe(
+    cx: &InstallationContext,
+    args: &RecipesAcceptArgs,
+) -> anyhow::Result<ExitCode> {
     let all = RecipeOverview::load_overview(cx).await?;
     if let Some(proposal) = all.proposal(&args.id) {
         return accept_waiting(cx, args, proposal).await;
     }
-    reinstate_recipe(cx, &all, (&args.id, args.untrusted)).await?;
+    reinstate_recipe(cx, &all, &args.id, args.untrusted).await?;
     let id = &args.id;
     if args.json.json {
         out_json(&json!({ "id": id, "points": 0 }))?;
@@ -35,7 +38,7 @@ pub(super) async fn accept_recipe(cx: &Cx, args: &RecipesAcceptArgs) -> anyhow::
 }
 
 async fn accept_waiting(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &RecipesAcceptArgs,
     proposal: &Proposal,
 ) -> anyhow::Result<ExitCode> {
@@ -62,7 +65,10 @@ async fn accept_waiting(
 }
 
 /// Says no to what waits or counts, or to certain messages.
-pub(super) async fn reject_recipe(cx: &Cx, args: &RecipesRejectArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn reject_recipe(
+    cx: &InstallationContext,
+    args: &RecipesRejectArgs,
+) -> anyhow::Result<ExitCode> {
     let all = RecipeOverview::load_overview(cx).await?;
     let id = &args.id;
     if let Some(words) = &args.words {

@@ -14,12 +14,11 @@ use weir_core::ids::{ApprovalId, QuestionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::view::plain::visible_text;
 use weir_engine::engine::{EngineError, SessionHandle, load};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use super::keyboard::StdinTerminal;
 use crate::command::approvals::{
-    DIFF_LINES_MAX, describe_approval_request, describe_decision, join_rules,
-    remember_allowed_rules, resolve_typed_choice,
+    DIFF_LINES_MAX, describe_approval_request, describe_decision, join_rules, resolve_typed_choice,
 };
 use crate::failure::engine_failure;
 use crate::options::parse_time_span;
@@ -89,7 +88,7 @@ impl TerminalAsker {
     }
 
     /// Hears a fact: something is asked, or was settled here or elsewhere.
-    pub(super) fn hear_fact(&mut self, cx: &Cx, event: &Event) {
+    pub(super) fn hear_fact(&mut self, cx: &InstallationContext, event: &Event) {
         match event {
             Event::ApprovalRequested(f) if self.asks.is_attended() => {
                 self.waiting.push_back(PersonPrompt::Approval(Box::new(f.clone()), Vec::new()));
@@ -108,7 +107,7 @@ impl TerminalAsker {
         self.show_next();
     }
 
-    fn settle_resolved_approval(&mut self, cx: &Cx, f: &ApprovalResolved) {
+    fn settle_resolved_approval(&mut self, cx: &InstallationContext, f: &ApprovalResolved) {
         let Some(at) = self.waiting.iter().position(|open| open.is_approval(&f.approval)) else {
             return;
         };
@@ -117,7 +116,7 @@ impl TerminalAsker {
             && here
             && f.decision == Decision::Always
         {
-            remember_allowed_rules(cx, &asked.rules);
+            cx.keep_allow_rules_and_notify(&asked.rules);
         }
         if !here {
             let ended = matches!(f.decision, Decision::Cancelled | Decision::Expired);
@@ -200,7 +199,7 @@ impl TerminalAsker {
     /// Passes an answer on.
     pub(super) async fn pass_answer_on(
         &mut self,
-        cx: &Cx,
+        cx: &InstallationContext,
         handle: &SessionHandle,
         answer: TerminalAnswer,
     ) -> anyhow::Result<()> {
@@ -227,7 +226,11 @@ impl TerminalAsker {
 
     /// The person has gone: what asks is denied from now on, and a question ends the run. Nothing
     /// hangs, nothing is allowed (C2).
-    async fn deny_without_person(&mut self, cx: &Cx, handle: &SessionHandle) -> anyhow::Result<()> {
+    async fn deny_without_person(
+        &mut self,
+        cx: &InstallationContext,
+        handle: &SessionHandle,
+    ) -> anyhow::Result<()> {
         terminal::err_line("standard input was closed: nobody can be asked from now on");
         self.asks = ApprovalAnswerer::Nobody;
         let store = cx.local_store()?;

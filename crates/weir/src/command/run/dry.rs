@@ -14,7 +14,7 @@ use weir_core::view::visible::grouped_number;
 use weir_engine::engine::SessionOptions;
 use weir_engine::ports::HookMoment;
 use weir_engine::scene::{InstructionFile, InstructionSet, SceneRequest};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::wiring::{self, PromptWish, SessionOverrides};
 
 use crate::command::approvals::fold;
@@ -54,7 +54,7 @@ impl RequestPart {
     }
 }
 
-pub(super) async fn dry_run(cx: &Cx, args: &RunArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn dry_run(cx: &InstallationContext, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let session = match args.resume.is_some() || args.continue_last {
         false => None,
         true => match resolve_run_target(cx, args, &cx.local_store()?).await? {

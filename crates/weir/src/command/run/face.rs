@@ -1,14 +1,13 @@
 //! What a headless run shows: progress on standard error, the answer or the events on standard
 //! output (C2, L17). Folds events and holds nothing else.
 
-use std::collections::VecDeque;
-
 use serde_json::json;
 use weir_core::event::{Event, RunFinished, RunStatus};
 use weir_core::governance::GateName;
 use weir_core::governance::filter::one_line;
-use weir_core::ids::{InputId, SessionId, Timestamp};
-use weir_core::view::told::stopped_by;
+use weir_core::ids::{SessionId, Timestamp};
+use weir_core::view::told::{limit_text, stopped_by};
+use weir_core::view::transcript::{CallStage, PlacedFact, Transcript};
 use weir_core::view::wire;
 use weir_engine::engine::EngineError;
 use weir_engine::hub::{PublishedFact, SignalKind};
@@ -42,13 +41,12 @@ pub(in crate::command) struct OutputOptions {
 pub(in crate::command) struct HeadlessOutput {
     shown: OutputOptions,
     session: SessionId,
-    queued: VecDeque<InputId>,
-    finished: Option<(PublishedFact, RunFinished)>,
+    seen: Transcript,
 }
 
 impl HeadlessOutput {
     pub(in crate::command) fn new(shown: OutputOptions, session: SessionId) -> HeadlessOutput {
-        HeadlessOutput { shown, session, queued: VecDeque::new(), finished: None }
+        HeadlessOutput { shown, session, seen: Transcript::default() }
     }
 
     fn print_progress(&self, text: &str) {
@@ -64,20 +62,13 @@ impl HeadlessOutput {
 
     /// Shows a durable fact.
     pub(in crate::command) fn show_fact(&mut self, fact: &PublishedFact) -> anyhow::Result<()> {
-        match fact.event.as_ref() {
-            Event::InputAccepted(f) => self.queued.push_back(f.input),
-            Event::InputWithdrawn(f) => self.queued.retain(|input| *input != f.input),
-            Event::TurnStarted(f) => self.queued.retain(|input| !f.inputs.contains(input)),
-            Event::QuestionAnswered(f) => self.queued.retain(|input| Some(*input) != f.input),
-            Event::RunStarted(_) => self.finished = None,
-            Event::RunFinished(f) => self.finished = Some((fact.clone(), f.clone())),
-            _ => (),
-        }
+        let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
+        self.seen.apply(&at);
         if self.shown.output == OutputFormat::Jsonl {
             let line = wire::fact_json(&self.session, fact.seq, fact.ts, &fact.event);
             return terminal::out_line(&line.to_string());
         }
-        if let Some(line) = progress_line(&fact.event) {
+        if let Some(line) = progress_line(&fact.event, &self.seen) {
             self.print_progress(&line);
         }
         Ok(())
@@ -93,18 +84,21 @@ impl HeadlessOutput {
         if self.shown.output != OutputFormat::Jsonl || !self.shown.deltas {
             return Ok(());
         }
-        terminal::out_line(&wire::streamed_signal_text(
-            &self.session,
-            current_timestamp(),
-            kind.wire_names(),
-            (subject, text),
-        ))
+        let (kind, subject_field) = kind.wire_names();
+        terminal::out_line(&wire::streamed_signal_text(&wire::StreamedSignal {
+            session: &self.session,
+            ts: current_timestamp(),
+            kind,
+            subject_field,
+            subject,
+            text,
+        }))
     }
 
     /// The run's end, once nothing waits to be taken any more.
     pub(in crate::command) fn at_rest(&self) -> Option<RunFinished> {
-        let (_, finished) = self.finished.as_ref()?;
-        self.queued.is_empty().then(|| finished.clone())
+        let end = self.seen.last_run_end().filter(|_| !self.seen.has_untold_input())?;
+        Some((*end.fact).clone())
     }
 
     /// Shows that the session went down and its end could not be written down: programs are told
@@ -116,7 +110,7 @@ impl HeadlessOutput {
                 self.session
             ));
         }
-        if matches!(self.shown.output, OutputFormat::Text) || self.finished.is_some() {
+        if matches!(self.shown.output, OutputFormat::Text) || self.seen.last_run_end().is_some() {
             return Ok(());
         }
         let fields = json!({
@@ -172,9 +166,10 @@ impl HeadlessOutput {
             OutputFormat::Text if finished.text.is_empty() => Ok(()),
             OutputFormat::Text => terminal::out_line(&finished.text),
             OutputFormat::Jsonl => Ok(()),
-            OutputFormat::Json => match &self.finished {
-                Some((fact, _)) => {
-                    let line = wire::fact_json(&self.session, fact.seq, fact.ts, &fact.event);
+            OutputFormat::Json => match self.seen.last_run_end() {
+                Some(at) => {
+                    let line =
+                        wire::fact_json(&self.session, at.seq, at.ts, at.fact.shared_event());
                     terminal::out_line(&line.to_string())
                 }
                 None => Ok(()),
@@ -204,7 +199,7 @@ fn changed_files_line(files: &[String], session: Option<&SessionId>) -> String {
 
 /// One line of progress, where a fact deserves one. Everything that a model or file wrote is
 /// stripped of control characters.
-fn progress_line(event: &Event) -> Option<String> {
+fn progress_line(event: &Event, seen: &Transcript) -> Option<String> {
     Some(match event {
         Event::ModelReplied(f) => {
             let text = weir_core::message::plain_text(&f.content);
@@ -237,7 +232,13 @@ fn progress_line(event: &Event) -> Option<String> {
         }
         Event::CheckpointTaken(f) => format!("  {} saved first: {}", f.call, f.paths.join(", ")),
         Event::CallFinished(f) => {
-            let mark = if f.ok { "ok" } else { "failed" };
+            let mark = match seen.find_call(f.call).map(|entry| entry.stage) {
+                Some(CallStage::Done) => "ok",
+                Some(stage) => stage.stage_words(),
+                // It was asked for before this run.
+                None if f.ok => "ok",
+                None => CallStage::Failed.stage_words(),
+            };
             format!("  {} {mark}: {}", f.call, one_line(&f.summary))
         }
         Event::CallUnknown(f) => format!("  {} outcome unknown: {}", f.call, one_line(&f.reason)),
@@ -246,7 +247,7 @@ fn progress_line(event: &Event) -> Option<String> {
         | Event::AgentAsked(_)
         | Event::AgentAnswered(_)
         | Event::AgentFinished(_) => return about_agent(event),
-        Event::LimitReached(f) => format!("limit {}: {} of {}", f.limit, f.value, f.max),
+        Event::LimitReached(f) => format!("limit {}", limit_text(f)),
         Event::HistoryQuarantined(f) => {
             format!("an attachment was withheld: {}", one_line(&f.message))
         }
@@ -354,6 +355,7 @@ mod tests {
 
     #[test]
     fn l16_it_says_which_recipe_runs_and_how_to_stop_it() {
+        let seen = Transcript::default();
         let matched = |fast| RecipeMatched {
             recipe: "weekly".into(),
             name: "Weekly\u{1b}[31m review".into(),
@@ -363,17 +365,17 @@ mod tests {
             failures: 1,
             stop: "To stop it, cancel the run.".into(),
         };
-        let line = progress_line(&matched(true).into()).expect("a line");
+        let line = progress_line(&matched(true).into(), &seen).expect("a line");
         assert!(line.contains("is used (worked 3 of 4 times). To stop it, cancel"), "{line}");
         assert!(!line.contains('\u{1b}'), "{line:?}");
         assert!(
-            progress_line(&matched(false).into())
+            progress_line(&matched(false).into(), &seen)
                 .expect("a line")
                 .contains("review fits (worked 3")
         );
         let fallback =
             RecipeFallback { recipe: "weekly".into(), step: Some(2), reason: "no\nfile".into() };
-        let line = progress_line(&fallback.into()).expect("a line");
+        let line = progress_line(&fallback.into(), &seen).expect("a line");
         assert_eq!(line, "recipe weekly is abandoned at step 2: no file. Continuing without it.");
         let failed = RecipePlanned {
             recipe: "weekly".into(),
@@ -382,6 +384,6 @@ mod tests {
             usage: Usage::default(),
             cost_usd: None,
         };
-        assert_eq!(progress_line(&failed.into()), None, "the fallback says why");
+        assert_eq!(progress_line(&failed.into(), &seen), None, "the fallback says why");
     }
 }

@@ -4,7 +4,7 @@
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
 use weir_engine::hub::PublishedFact;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use super::ask::{ApprovalAnswerer, TerminalAsker};
 use super::face::{HeadlessOutput, OutputOptions};
@@ -30,7 +30,7 @@ impl HeadlessRun {
 /// Everything that is printed while these facts happen: by one run, and after its end by the one
 /// that takes the session up again.
 pub(in crate::command) fn print_runs(
-    cx: &Cx,
+    cx: &InstallationContext,
     session: &SessionId,
     asks: ApprovalAnswerer,
     facts: &[PublishedFact],

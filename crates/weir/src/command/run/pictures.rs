@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use weir_core::event::{Event, ImageProduced};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use crate::options::OutputFormat;
 use crate::terminal;
@@ -16,7 +16,11 @@ use crate::terminal;
 const NUMBERS_MAX: u32 = 10_000;
 
 /// Saves the picture of a fact, where it has one and a person reads the answer.
-pub(super) async fn save_picture_of_fact(cx: &Cx, output: OutputFormat, event: &Event) {
+pub(super) async fn save_picture_of_fact(
+    cx: &InstallationContext,
+    output: OutputFormat,
+    event: &Event,
+) {
     let Event::ImageProduced(made) = event else { return };
     if output != OutputFormat::Text {
         return;
@@ -29,7 +33,7 @@ pub(super) async fn save_picture_of_fact(cx: &Cx, output: OutputFormat, event: &
     }
 }
 
-async fn save_picture(cx: &Cx, made: &ImageProduced) -> anyhow::Result<PathBuf> {
+async fn save_picture(cx: &InstallationContext, made: &ImageProduced) -> anyhow::Result<PathBuf> {
     let bytes = cx.session_store()?.read_blob(&made.blob).await?;
     Ok(write_picture_file(&cx.folder, picture_file_extension(&made.media_type), &bytes)?)
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use weir_engine::family;
 use weir_engine::ports::SessionMeta;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 use weir_install::sessions::{meta, remove};
 
@@ -14,7 +14,7 @@ use crate::terminal::{self, err_message, is_attended, out_line};
 
 /// Finds all of them first, asks once, then removes one after the other.
 pub(super) async fn delete_sessions(
-    cx: &Cx,
+    cx: &InstallationContext,
     args: &SessionsDeleteArgs,
 ) -> anyhow::Result<ExitCode> {
     let store = cx.local_store()?;

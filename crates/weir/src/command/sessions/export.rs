@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 use weir_install::sessions::{export_session, meta};
 
@@ -16,7 +16,10 @@ use crate::options::SessionsExportArgs;
 use crate::terminal::{err_message, out_bytes};
 
 /// Writes it.
-pub(super) async fn write_session_export(cx: &Cx, args: &SessionsExportArgs) -> anyhow::Result<()> {
+pub(super) async fn write_session_export(
+    cx: &InstallationContext,
+    args: &SessionsExportArgs,
+) -> anyhow::Result<()> {
     let store = cx.local_store()?;
     let id = session_ids::find_session_id(store.as_ref(), &args.session).await?;
     let meta = meta(store.as_ref(), &id).await?;

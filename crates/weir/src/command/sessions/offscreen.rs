@@ -17,7 +17,8 @@ pub(in crate::command) fn summary(id: &SessionId, facts: &[PublishedFact]) -> St
 
 /// The conversation.
 pub(in crate::command) fn conversation(facts: &[PublishedFact]) -> String {
-    facts.iter().filter_map(transcript::brief_fact_text).collect::<Vec<_>>().join("\n")
+    let mut reader = transcript::ConversationReader::default();
+    facts.iter().filter_map(|fact| reader.read_brief_text(fact)).collect::<Vec<_>>().join("\n")
 }
 
 /// What a store would keep of the session.

@@ -11,7 +11,7 @@ use weir_install::catalogue::skills::inbox::{
     check_proposal, describe_proposal_kind, describe_proposal_label, one, settle, trusted,
 };
 use weir_install::catalogue::skills::{own, sha256_hex};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use super::shown_text;
 use crate::failure::exit;
@@ -31,7 +31,10 @@ pub(super) fn as_json(proposal: &Proposal) -> Value {
     })
 }
 
-pub(super) async fn show_inbox(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
+pub(super) async fn show_inbox(
+    cx: &InstallationContext,
+    flag: JsonFlag,
+) -> anyhow::Result<ExitCode> {
     let proposals = cx.session_store()?.proposals("skill").await?;
     if flag.json {
         out_json(&proposals.iter().map(as_json).collect::<Vec<_>>())?;
@@ -46,7 +49,7 @@ pub(super) async fn show_inbox(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-fn describe_proposal(cx: &Cx, proposal: &Proposal) -> String {
+fn describe_proposal(cx: &InstallationContext, proposal: &Proposal) -> String {
     let mut text =
         format!("== {} ({})\n", visible_text(&proposal.name), describe_proposal_kind(proposal));
     let session = proposal.source.session.as_ref().map(ToString::to_string);
@@ -65,7 +68,10 @@ fn describe_proposal(cx: &Cx, proposal: &Proposal) -> String {
     text
 }
 
-pub(super) async fn accept_skill(cx: &Cx, args: &SkillsAcceptArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn accept_skill(
+    cx: &InstallationContext,
+    args: &SkillsAcceptArgs,
+) -> anyhow::Result<ExitCode> {
     let proposal = one(cx, &args.name).await?;
     check_proposal(&proposal)?;
     if !args.json.json {
@@ -90,7 +96,10 @@ pub(super) async fn accept_skill(cx: &Cx, args: &SkillsAcceptArgs) -> anyhow::Re
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) async fn reject_skill(cx: &Cx, args: &SkillArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn reject_skill(
+    cx: &InstallationContext,
+    args: &SkillArgs,
+) -> anyhow::Result<ExitCode> {
     let proposal = one(cx, &args.name).await?;
     cx.session_store()?.withdraw_proposal("skill", &proposal.name).await?;
     if args.json.json {

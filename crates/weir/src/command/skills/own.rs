@@ -7,14 +7,14 @@ use serde_json::json;
 use weir_core::skill::name_problem;
 use weir_core::view::plain::visible_text;
 use weir_install::catalogue::skills::own::{self, AddedSkill};
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use crate::failure::usage;
 use crate::options::{SkillArgs, SkillsAddArgs};
 use crate::terminal::{out_json, out_line};
 
 /// Takes a skill away.
-pub(super) fn remove(cx: &Cx, args: &SkillArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn remove(cx: &InstallationContext, args: &SkillArgs) -> anyhow::Result<ExitCode> {
     if let Some(problem) = name_problem(&args.name) {
         return Err(usage(format!(
             "{} is not a valid skill name: it {problem}",
@@ -31,7 +31,10 @@ pub(super) fn remove(cx: &Cx, args: &SkillArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Copies a folder among the person's own skills.
-pub(super) fn add_skill(cx: &Cx, args: &SkillsAddArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn add_skill(
+    cx: &InstallationContext,
+    args: &SkillsAddArgs,
+) -> anyhow::Result<ExitCode> {
     let AddedSkill { name, place, files, findings } = own::add(cx, &args.folder)?;
     let place = place.display().to_string();
     if args.json.json {

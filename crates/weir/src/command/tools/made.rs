@@ -17,7 +17,7 @@ use weir_install::catalogue::made::{
     acceptance, accepted, check, described, disable_tool_by_name, one, plain, removed,
     require_usable, survey, trusted,
 };
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 
 use crate::failure::{exit, usage};
 use crate::options::{ToolNameArgs, ToolsAcceptArgs, ToolsAddArgs};
@@ -65,7 +65,10 @@ pub(super) fn as_json(found: &DynamicToolFinding) -> Value {
 }
 
 /// Makes a tool from a file.
-pub(super) async fn add_tool(cx: &Cx, args: &ToolsAddArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn add_tool(
+    cx: &InstallationContext,
+    args: &ToolsAddArgs,
+) -> anyhow::Result<ExitCode> {
     let definition = read_tool_definition(&args.file)?;
     check(&definition).await?;
     let (workspace, known) = survey(cx).await?;
@@ -93,7 +96,10 @@ pub(super) async fn add_tool(cx: &Cx, args: &ToolsAddArgs) -> anyhow::Result<Exi
 }
 
 /// Lets a tool be used.
-pub(super) async fn accept_tool(cx: &Cx, args: &ToolsAcceptArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn accept_tool(
+    cx: &InstallationContext,
+    args: &ToolsAcceptArgs,
+) -> anyhow::Result<ExitCode> {
     let (_, found) = survey(cx).await?;
     let found = one(found, &args.name)?;
     require_usable(&found).await?;
@@ -113,7 +119,10 @@ pub(super) async fn accept_tool(cx: &Cx, args: &ToolsAcceptArgs) -> anyhow::Resu
 }
 
 /// Switches a tool off.
-pub(super) async fn disable_tool(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn disable_tool(
+    cx: &InstallationContext,
+    args: &ToolNameArgs,
+) -> anyhow::Result<ExitCode> {
     let kept = disable_tool_by_name(cx, &args.name).await?;
     let text =
         format!("{} is disabled; `weir tools accept {}` enables it again.", args.name, args.name);
@@ -121,7 +130,10 @@ pub(super) async fn disable_tool(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result
 }
 
 /// Takes a tool away.
-pub(super) async fn remove(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn remove(
+    cx: &InstallationContext,
+    args: &ToolNameArgs,
+) -> anyhow::Result<ExitCode> {
     let (kept, source) = removed(cx, &args.name).await?;
     let text = match source.as_str() {
         "kept" => format!("Removed {}.", args.name),

@@ -4,7 +4,7 @@
 
 use weir_core::secret::Secret;
 use weir_core::view::plain::visible_text;
-use weir_install::cx::Cx;
+use weir_install::context::InstallationContext;
 use weir_install::keys::ProviderKeys;
 use weir_install::models::{self, MissingForModel};
 use weir_providers::catalogue::{ModelCatalogue, Vendor};
@@ -28,7 +28,7 @@ const LISTED_MAX: usize = 60;
 /// How it ended.
 pub(super) enum SetupOutcome {
     /// A model can be asked: with these surroundings, and this model where one was chosen.
-    Ready(Box<Cx>, Option<String>),
+    Ready(Box<InstallationContext>, Option<String>),
     /// The person left.
     Left,
 }
@@ -45,7 +45,7 @@ enum StepOutcome {
 /// # Errors
 /// The terminal cannot be used, or the settings cannot be read.
 pub(super) async fn run_model_setup(
-    cx: Cx,
+    cx: InstallationContext,
     missing: MissingForModel,
 ) -> anyhow::Result<SetupOutcome> {
     // Held to the end: what is typed or pasted meanwhile is never shown by the terminal itself.
@@ -80,7 +80,10 @@ pub(super) async fn run_model_setup(
 }
 
 /// The choices, until one of them leads to a model.
-async fn run_vendor_menu(cx: &Cx, keyboard: &mut RawKeyboard) -> anyhow::Result<StepOutcome> {
+async fn run_vendor_menu(
+    cx: &InstallationContext,
+    keyboard: &mut RawKeyboard,
+) -> anyhow::Result<StepOutcome> {
     let catalogue = models::load_catalogue(cx)?;
     let first = KNOWN.iter().filter_map(|(name, ..)| catalogue.find_vendor(name));
     let first: Vec<&Vendor> = first.collect();
@@ -98,9 +101,7 @@ async fn run_vendor_menu(cx: &Cx, keyboard: &mut RawKeyboard) -> anyhow::Result<
         print_text(&text)?;
         let step = match read_number_choice(demo, keyboard)? {
             None => StepOutcome::Leave,
-            Some(n) if n == other => {
-                choose_other_vendor(cx, (&catalogue, &first), keyboard).await?
-            }
+            Some(n) if n == other => choose_other_vendor(cx, &catalogue, &first, keyboard).await?,
             Some(n) if n == local => on_this_machine(cx, &catalogue, keyboard).await?,
             Some(n) if n == demo => {
                 run_demo_step(cx).await?;
@@ -171,8 +172,9 @@ fn choose_listed_row<'a, T>(
 
 /// A vendor that is not among the first ones.
 async fn choose_other_vendor(
-    cx: &Cx,
-    (catalogue, first): (&ModelCatalogue, &[&Vendor]),
+    cx: &InstallationContext,
+    catalogue: &ModelCatalogue,
+    first: &[&Vendor],
     keyboard: &mut RawKeyboard,
 ) -> anyhow::Result<StepOutcome> {
     let mut rows: Vec<(String, &Vendor)> = Vec::new();
@@ -198,7 +200,7 @@ fn vendor_title(vendor: &Vendor) -> String {
 
 /// Asks for the key of a vendor until one is taken, and keeps it.
 async fn ask_vendor_key(
-    cx: &Cx,
+    cx: &InstallationContext,
     vendor: &Vendor,
     keyboard: &mut RawKeyboard,
 ) -> anyhow::Result<StepOutcome> {
@@ -287,7 +289,7 @@ fn choose_vendor_model(
 
 /// A model of a server on this machine.
 async fn on_this_machine(
-    cx: &Cx,
+    cx: &InstallationContext,
     catalogue: &ModelCatalogue,
     keyboard: &mut RawKeyboard,
 ) -> anyhow::Result<StepOutcome> {
@@ -357,7 +359,7 @@ fn announce_chosen_model(model: &str) -> anyhow::Result<StepOutcome> {
 }
 
 /// The demo.
-async fn run_demo_step(cx: &Cx) -> anyhow::Result<()> {
+async fn run_demo_step(cx: &InstallationContext) -> anyhow::Result<()> {
     print_text("\n")?;
     let args = DemoArgs { output: OutputFormat::Text, quiet: false, keep: false };
     demo::run_demo(cx, args).await?;

@@ -1,37 +1,39 @@
 //! `weir agents daemon`: a real process, real seconds. Each test waits for what it looks for.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use weir_test_kit::{RunningProgram, TestInstallation, wait_until};
 
-use super::{Running, SAYS, WRITES, add, facts, history, house, read, text, until};
-use crate::house::House;
+use super::{SAYS, WRITES, add, first_approval, history, house, read, text};
 
 const EACH_SECOND: &str = "* * * * * *";
 
-fn daemon(house: &House) -> Running {
-    Running::start(house, &["agents", "daemon"])
+fn daemon(house: &TestInstallation) -> RunningProgram {
+    house.start(&["agents", "daemon"])
 }
 
 /// Ends a daemon; what it said.
-fn ended(daemon: Running, house: &House) -> String {
+fn ended(daemon: RunningProgram, house: &TestInstallation) -> String {
     daemon.signal("-TERM");
-    let output = daemon.end();
-    let err = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{err}");
-    assert!(output.stdout.is_empty(), "nothing on standard output");
+    let output = daemon.wait_for_end();
+    assert_eq!(output.status, 0, "{}", output.err);
+    assert!(output.out.is_empty(), "nothing on standard output");
     assert!(house.run(&["audit", "verify"]).status == 0, "the journals are whole");
-    err
+    output.err
 }
 
 /// The runs of an agent that are in this state.
-fn in_state(house: &House, name: &str, state: &str) -> Vec<Value> {
+fn in_state(house: &TestInstallation, name: &str, state: &str) -> Vec<Value> {
     history(house, name).into_iter().filter(|run| run["state"] == state).collect()
 }
 
 /// Waits until no run of the agent is under way or waits for its turn.
-fn comes_to_rest(house: &House, name: &str) {
+fn comes_to_rest(house: &TestInstallation, name: &str) {
     let is_open =
         |run: &Value| ["waiting", "running", "asking"].contains(&text(&run["state"]).as_str());
-    until("rest", || (!history(house, name).iter().any(is_open)).then_some(()));
+    wait_until("it comes to rest", || {
+        let runs = history(house, name);
+        if runs.iter().any(is_open) { Err(json!(runs)) } else { Ok(()) }
+    });
 }
 
 /// The time as histories have it.
@@ -39,8 +41,11 @@ fn now() -> String {
     format!("{:.6}", jiff::Timestamp::now())
 }
 
-fn waits_for_run(house: &House, name: &str, state: &str) -> Value {
-    until(state, || in_state(house, name, state).into_iter().next())
+fn waits_for_run(house: &TestInstallation, name: &str, state: &str) -> Value {
+    wait_until(&format!("a run is {state}"), || {
+        let runs = history(house, name);
+        runs.iter().find(|run| run["state"] == state).cloned().ok_or_else(|| json!(runs))
+    })
 }
 
 #[test]
@@ -55,8 +60,8 @@ fn m7_the_daemon_starts_what_is_due_until_it_is_ended() {
     let next = waits_for_run(&house, "tock", "completed");
     assert!(text(&next["tick"]).starts_with("after tick 20"), "{next}");
     let session = text(&first["session"]);
-    assert_eq!(facts(&house, &session, "run.started")[0]["trigger"], "schedule");
-    let input = facts(&house, &session, "input.accepted")[0]["content"].to_string();
+    assert_eq!(house.facts_of_kind(&session, "run.started")[0]["trigger"], "schedule");
+    let input = house.facts_of_kind(&session, "input.accepted")[0]["content"].to_string();
     assert!(input.contains("Scheduled run of the agent tick, due 20"), "{input}");
     // Paused: nothing of it is claimed any more.
     house.ok(&["agents", "pause", "tick"]);
@@ -76,7 +81,10 @@ fn m7_two_daemons_run_each_tick_once() {
     let house = house(SAYS);
     let (one, two) = (daemon(&house), daemon(&house));
     add(&house, "tick", &["--cron", EACH_SECOND]);
-    until("three runs", || (in_state(&house, "tick", "completed").len() >= 3).then_some(()));
+    wait_until("there are three runs", || {
+        let completed = in_state(&house, "tick", "completed");
+        if completed.len() >= 3 { Ok(()) } else { Err(json!(completed)) }
+    });
     house.ok(&["agents", "pause", "tick"]);
     comes_to_rest(&house, "tick");
     let said = [ended(one, &house), ended(two, &house)].concat();
@@ -111,10 +119,7 @@ fn m7_a_call_that_waits_is_answered_from_another_terminal() {
     // It waits, and the next ticks are skipped.
     waits_for_run(&house, "writer", "skipped");
     house.ok(&["agents", "pause", "writer"]);
-    let open = until("an approval", || {
-        let listed = house.json(&["approvals", "list", "--json"]);
-        listed["approvals"].as_array().and_then(|open| open.first().cloned())
-    });
+    let open = wait_until("there is an approval", || first_approval(&house));
     assert_eq!(open["session"], run["session"]);
     let answered = house.run(&["approvals", "answer", &text(&open["approval"]), "once"]);
     assert_eq!(answered.status, 0, "{}", answered.err);
@@ -125,16 +130,13 @@ fn m7_a_call_that_waits_is_answered_from_another_terminal() {
 }
 
 /// An agent that appends once and has asked for it; the run and its approval.
-fn asked_to_append(house: &House) -> (Value, String) {
+fn asked_to_append(house: &TestInstallation) -> (Value, String) {
     let args = ["--cron", EACH_SECOND, "--tools", "run_shell", "--on-ask", "queue"];
     add(house, "appends", &args);
     let run = waits_for_run(house, "appends", "asking");
     // Later ticks are none of its own.
-    until("an approval", || {
-        let listed = house.json(&["approvals", "list", "--json"]);
-        let open = listed["approvals"].as_array().and_then(|open| open.first().cloned())?;
-        Some((run.clone(), text(&open["approval"])))
-    })
+    let open = wait_until("there is an approval", || first_approval(house));
+    (run, text(&open["approval"]))
 }
 
 const APPENDS: &str = "calls: run_shell {\"command\": \"echo once >> log.txt\"}\n\nsays: Done.\n";
@@ -156,7 +158,7 @@ fn m7_a_daemon_that_is_ended_leaves_its_run_to_the_next() {
     assert_eq!(done["session"], run["session"]);
     house.ok(&["agents", "pause", "appends"]);
     ended(running, &house);
-    assert_eq!(facts(&house, &text(&done["session"]), "call.started").len(), 1);
+    assert_eq!(house.facts_of_kind(&text(&done["session"]), "call.started").len(), 1);
 }
 
 #[test]
@@ -165,14 +167,14 @@ fn m7_a_daemon_that_is_killed_leaves_its_run_to_the_next() {
     let running = daemon(&house);
     let (run, approval) = asked_to_append(&house);
     running.signal("-KILL");
-    running.end();
+    running.wait_for_end();
     assert_eq!(house.run(&["approvals", "answer", &approval, "once"]).status, 0);
     let running = daemon(&house);
     let done = waits_for_run(&house, "appends", "completed");
     assert_eq!(done["session"], run["session"]);
     house.ok(&["agents", "pause", "appends"]);
     ended(running, &house);
-    assert_eq!(facts(&house, &text(&done["session"]), "call.started").len(), 1);
+    assert_eq!(house.facts_of_kind(&text(&done["session"]), "call.started").len(), 1);
     let appended = read(&house, "work/log.txt");
     assert!(appended.starts_with("once\n"), "{appended:?}");
 }
@@ -181,25 +183,28 @@ fn m7_a_daemon_that_is_killed_leaves_its_run_to_the_next() {
 fn m7_the_kill_switch_holds_scheduled_agents_back() {
     let house = house(SAYS);
     house.ok(&["pause"]);
-    let running = daemon(&house);
+    let mut running = daemon(&house);
     add(&house, "tick", &["--cron", EACH_SECOND]);
-    running.says("paused: nothing starts", 1);
+    running.wait_for("paused: nothing starts", 1);
     assert_eq!(history(&house, "tick"), Vec::<Value>::new());
     // A run shows that the daemon looks at all: it hears of the release.
     house.ok(&["release"]);
-    running.says("released", 1);
+    running.wait_for("released", 1);
     waits_for_run(&house, "tick", "completed");
     house.ok(&["pause"]);
-    running.says("paused: nothing starts", 2);
+    running.wait_for("paused: nothing starts", 2);
     // At least one tick comes due while it is paused.
     let from = now();
     let tick = jiff::Timestamp::now() + std::time::Duration::from_secs(2);
-    until("a tick", || (jiff::Timestamp::now() > tick).then_some(()));
+    wait_until("a tick is due", || {
+        let now = jiff::Timestamp::now();
+        if now > tick { Ok(()) } else { Err(now) }
+    });
     let to = now();
     house.ok(&["release"]);
-    until("a run after the release", || {
+    wait_until("there is a run after the release", || {
         let runs = in_state(&house, "tick", "completed");
-        runs.iter().any(|run| text(&run["started"]) > to).then_some(())
+        if runs.iter().any(|run| text(&run["started"]) > to) { Ok(()) } else { Err(json!(runs)) }
     });
     ended(running, &house);
     let begun: Vec<String> =

@@ -1,6 +1,8 @@
 //! A foreign server wants to know something while its call runs (R3): asked of whoever attends,
 //! answered from another terminal, shown whole before it is sent, declined where nobody is.
 
+use weir_test_kit::TestInstallation;
+
 use super::*;
 
 /// A server whose one tool asks for a size first, and says what came back.
@@ -23,7 +25,7 @@ while IFS= read -r line; do
 done
 "#;
 
-fn house_with_server(expected: &str) -> House {
+fn house_with_server(expected: &str) -> TestInstallation {
     let call = "calls: mcp__fake__order {}";
     let house = house(&format!("{call}\n\nexpect: result \"{expected}\"\nsays: Done.\n"));
     house.write(&house.at("work/server.sh"), SERVER);
@@ -36,7 +38,7 @@ const ALLOWED: [&str; 3] = ["--allow", "Mcp(fake:*)", "order it"];
 #[test]
 fn r3_what_a_server_asks_is_answered_by_a_person_and_shown_before_it_is_sent() {
     let house = house_with_server("it got accept 7.");
-    let run = Running::start(&house, &ALLOWED);
+    let run = start(&house, &ALLOWED);
     let first = opened(&house, "questions", "question", &[]);
     let (id, asked) = (text(&first["question"]), text(&first["text"]));
     assert!(asked.starts_with("The server fake asks you:\n> Which size?"), "{asked}");
@@ -50,12 +52,12 @@ fn r3_what_a_server_asks_is_answered_by_a_person_and_shown_before_it_is_sent() {
     assert!(shown.contains("This is sent to the server fake") && shown.contains("\"size\": 7"));
     let session = text(&last["session"]);
     assert_eq!(answer(&house, &text(&last["question"]), &["--text", "Send"]).status, 0);
-    let output = run.end();
-    assert_eq!((output.status.code(), out(&output)), (Some(0), "Done.\n".into()));
-    let journaled = facts(&house, &session, "question.asked");
+    let output = run.wait_for_end();
+    assert_eq!((output.status, output.out), (0, "Done.\n".into()));
+    let journaled = house.facts_of_kind(&session, "question.asked");
     assert_eq!(journaled.len(), 3);
     assert!(journaled.iter().all(|fact| fact["server"] == "fake"), "{journaled:?}");
-    assert_eq!(facts(&house, &session, "question.answered").len(), 3);
+    assert_eq!(house.facts_of_kind(&session, "question.answered").len(), 3);
     let replayed = house.run(&["replay", &session]);
     assert_eq!(replayed.status, 0, "{}{}", replayed.out, replayed.err);
 }
@@ -63,14 +65,14 @@ fn r3_what_a_server_asks_is_answered_by_a_person_and_shown_before_it_is_sent() {
 #[test]
 fn r3_where_nobody_attends_a_server_is_declined_and_it_is_journaled() {
     let house = house_with_server("it got decline .");
-    let script = format!("script:{}", house.at("s.script").display());
+    let script = house.script_model();
     let mut args = vec!["run", "-m", &script, "--output", "json"];
     args.extend(ALLOWED);
     let said = house.run(&args);
     assert_eq!(said.status, 0, "{}", said.err);
     let finished: Value = serde_json::from_str(&said.out).expect("JSON");
     let session = text(&finished["session"]);
-    let answered = facts(&house, &session, "question.answered");
+    let answered = house.facts_of_kind(&session, "question.answered");
     assert_eq!(answered.len(), 1);
     assert_eq!(
         (&answered[0]["by"], answered[0].get("answer")),
@@ -82,13 +84,12 @@ fn r3_where_nobody_attends_a_server_is_declined_and_it_is_journaled() {
 #[test]
 fn r3_a_run_that_is_ended_leaves_no_question_of_a_server_open() {
     let house = house_with_server("nothing");
-    let run = Running::start(&house, &ALLOWED);
+    let run = start(&house, &ALLOWED);
     let open = opened(&house, "questions", "question", &[]);
     let session = text(&open["session"]);
-    let pid = run.0.as_ref().expect("it runs").id().to_string();
-    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().is_ok());
-    assert_eq!(run.end().status.code(), Some(130));
-    let answered = facts(&house, &session, "question.answered");
+    run.signal("-INT");
+    assert_eq!(run.wait_for_end().status, 130);
+    let answered = house.facts_of_kind(&session, "question.answered");
     assert_eq!(answered.len(), 1, "{answered:?}");
     assert_eq!(list(&house)["questions"], Value::Array(Vec::new()));
 }

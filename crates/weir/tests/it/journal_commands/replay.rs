@@ -50,8 +50,8 @@ fn d2_replay_is_the_same_and_names_the_first_difference() {
     assert!(different(&end).contains("expected {\"iterations\":4}"));
     assert!(different(&lines[..lines.len() - 1].join("\n")).contains("found nothing"));
     assert!(different("{\"seq\":1").contains("line 1"));
-    assert!(house.to_caller_error(&["replay", "nowhere.jsonl"]).contains("no file"));
-    assert!(house.to_caller_error(&["replay", "zzz"]).contains("no session"));
+    assert!(house.usage_error(&["replay", "nowhere.jsonl"]).contains("no file"));
+    assert!(house.usage_error(&["replay", "zzz"]).contains("no session"));
     // In the store the hash chain shows it first.
     let database = house.at("state/weir/weir.db");
     patch(&database, "All three are changed.", "All four are unchanged");

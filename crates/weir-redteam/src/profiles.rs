@@ -27,6 +27,9 @@ pub(crate) fn loading(
     window: u64,
 ) -> Result<ToolLoading, String> {
     let toolbox = Toolbox::new(weir_tools::built_in_tools()).map_err(|why| why.to_string())?;
+    // The workspaces of the bench are no vaults.
+    let idle = weir_tools::VAULT_TOOLS.iter().map(|name| (*name).to_owned());
+    let toolbox = toolbox.without_use_for(idle);
     Ok(defer::split_loading(toolbox.visible_specs(profile, mode != PermissionMode::Plan), window))
 }
 

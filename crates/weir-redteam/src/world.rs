@@ -317,7 +317,7 @@ impl World {
             scene,
             config,
             profiles,
-            hands: SessionResources::default(),
+            resources: SessionResources::default(),
         })
     }
 
@@ -333,8 +333,8 @@ impl World {
             weir_tools::add_dynamic_tools(parts.store.as_ref(), from, &self.scripts, &toolbox);
         let (specs, _) = shelved.await?;
         Arc::make_mut(&mut options.config.deferred).extend(specs);
-        options.hands.toolbox = Some(toolbox);
-        options.hands.scripts = Some(self.scripts.clone());
+        options.resources.toolbox = Some(toolbox);
+        options.resources.scripts = Some(self.scripts.clone());
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Text that becomes HTML: nothing but text, tables, formulas and drawings comes of it.
 
+use weir_core::view::markdown_cut::split_blocks;
 use weir_server::render;
 
 use super::skills;
@@ -55,7 +56,7 @@ pub(super) fn markdown(data: &[u8]) {
     let text = text(data);
     let html = render::render_markdown(&text).0;
     assert_eq!(checker::faults(&html), Vec::<String>::new(), "{html}");
-    let blocks = render::split_blocks(&text);
+    let blocks = split_blocks(&text);
     assert_eq!(blocks.concat(), text, "blocks are not the text");
 }
 

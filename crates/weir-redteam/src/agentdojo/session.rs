@@ -19,11 +19,10 @@ use weir_engine::engine::{
     Engine, EngineError, EngineParts, SessionHandle, SessionOptions, SessionResources,
 };
 use weir_engine::hub::{PublishedFact, SessionUpdate};
-use weir_engine::ports::{Model as _, NoHooks};
+use weir_engine::ports::{Model as _, NoHooks, NoProcesses};
 use weir_engine::scene::SceneOptions;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
-use weir_sandbox::{SupervisedProcesses, SupervisorOptions, TierWish};
 use weir_store::{MemoryCheckpoints, MemoryStore, this_process};
 use weir_web::{GuardedWeb, WebOptions};
 
@@ -64,24 +63,13 @@ impl Bench {
         std::fs::create_dir_all(folder.path().join("work"))?;
         let web = GuardedWeb::new(WebOptions::default()).map_err(|why| anyhow!(why))?;
         let web = Arc::new(web);
-        // No tool of the suite runs a command; the port must be there all the same.
-        let processes = SupervisedProcesses::new(SupervisorOptions {
-            program: std::env::current_exe()?,
-            args: vec!["__supervise".into()],
-            state_dir: folder.path().join("state"),
-            environment: Vec::new(),
-            lending: weir_sandbox::EnvironmentLending::default(),
-            secrets: Vec::new(),
-            limits: weir_sandbox::CommandLimits::default(),
-            tier: TierWish::Auto,
-            egress: None,
-        });
         let engine = Engine::new(EngineParts {
             store: Arc::new(MemoryStore::new()),
             checkpoints: Arc::new(MemoryCheckpoints::new()),
             clock: Arc::new(WallClock),
             toolbox: Arc::new(Toolbox::new(declared::tools(&server, &web))?),
-            processes: Arc::new(processes),
+            // No tool of the suite runs a command.
+            processes: Arc::new(NoProcesses),
             web,
             documents: Arc::new(weir_engine::ports::NoDocuments),
             hooks: Arc::new(NoHooks),
@@ -167,7 +155,7 @@ impl Bench {
             scene,
             config,
             profiles: Arc::new(weir_engine::ports::NoProfiles),
-            hands: SessionResources::default(),
+            resources: SessionResources::default(),
         })
     }
 }

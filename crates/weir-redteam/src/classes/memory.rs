@@ -292,7 +292,7 @@ async fn private_word(bench: &Bench, way: &str) -> anyhow::Result<Outcome> {
     if way == "recalled" {
         // So much else that it is not told by itself.
         for number in 0..TOLD_MAX * 2 {
-            let filler = NewMemory { importance: 5, ..fact(&format!("Wish number {number}.")) };
+            let filler = NewMemory { importance: 5, ..fact(&format!("Wish {number} of many.")) };
             store.remember_fact(&filler, Timestamp(1)).await?;
         }
     }

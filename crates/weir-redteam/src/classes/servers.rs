@@ -95,7 +95,7 @@ async fn plays_as(
     let heard: Arc<Mutex<String>> = Arc::default();
     let ear = heard.clone();
     let served = play_with(world, begin, Fixed::calls(calls), &mut person, |options| {
-        if let Some(toolbox) = &options.hands.toolbox {
+        if let Some(toolbox) = &options.resources.toolbox {
             for tool in hub.tools() {
                 // The program leaves out what takes the name of a built-in one, too.
                 let _ = toolbox.add(tool);
@@ -104,7 +104,7 @@ async fn plays_as(
             let loading = defer::split_loading(visible, options.config.model.window);
             (options.config.tools, options.config.deferred) = (loading.loaded, loading.deferred);
         }
-        options.hands.servers = Some(hub.clone());
+        options.resources.servers = Some(hub.clone());
         options.model = Arc::new(Ear { inner: options.model.clone(), heard: ear });
     });
     let played = served.await?;

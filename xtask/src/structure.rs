@@ -31,7 +31,7 @@ mod words;
 pub(crate) use maxima::{MAXIMA, Maxima};
 
 /// Crates that help to develop Weir and are no part of it.
-const DEVELOPMENT: &[&str] = &["weir-redteam", "weir-scenario", "fuzz", "xtask"];
+const DEVELOPMENT: &[&str] = &["weir-redteam", "weir-scenario", "weir-test-kit", "fuzz", "xtask"];
 
 /// Measure the shape of the sources: names, tuples as parameters, circles, lines, lone traits
 #[derive(Debug, Args)]

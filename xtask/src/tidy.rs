@@ -15,11 +15,13 @@ use clap::Args;
 use serde::Deserialize;
 
 mod crates;
+mod glossary;
 pub(crate) mod imports;
 mod links;
 mod permits;
 mod ratchet;
 mod reach;
+mod recipes;
 mod text;
 pub(crate) mod tree;
 
@@ -85,7 +87,9 @@ fn findings(root: &Path, tree: &Tree) -> anyhow::Result<Vec<Finding>> {
     found.extend(links::findings(root, tree));
     found.extend(imports::findings(tree));
     found.extend(permits::findings(tree));
+    found.extend(glossary::findings(tree));
     found.extend(reach::findings(tree));
+    found.extend(recipes::findings(root, tree));
     for problem in requirements::problems(root)? {
         let place = (problem.path.as_str(), problem.line);
         found.push(Finding::new("requirements", place, problem.what));

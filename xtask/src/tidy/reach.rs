@@ -1,6 +1,6 @@
 //! Lists that must be complete: every gate and filter is in its list, every limit is checked, and
 //! a scenario or test reaches each of them and each command. A guard that nobody calls guards
-//! nothing.
+//! nothing, and so does a law whose list has moved away: that is a finding too.
 
 use syn::visit::{self, Visit};
 use syn::{Expr, Fields, Item, ItemConst, ItemStatic};
@@ -28,10 +28,18 @@ fn source<'a>(tree: &'a Tree, path: &str) -> Option<&'a Source> {
     tree.sources.iter().find(|source| source.path == path)
 }
 
+/// A list that this law reads and does not find.
+fn missing(path: &str, what: &str) -> Finding {
+    let what = format!("there is no {what} any more that this law reads: say here where it is now");
+    Finding::new("reach", (path, 1), what)
+}
+
 /// Types that implement a guard's trait, against the list of the guards.
 fn guards(tree: &Tree, (path, list, kind): (&str, &str, &str)) -> Vec<Finding> {
-    let Some(parent) = source(tree, path) else { return Vec::new() };
-    let listed = listed(parent, list);
+    let listed = source(tree, path).map(|parent| listed(parent, list)).unwrap_or_default();
+    if listed.is_empty() {
+        return vec![missing(path, list)];
+    }
     let folder = path.trim_end_matches(".rs");
     let below = |source: &&Source| {
         !source.for_tests && (source.path == path || source.path.starts_with(&format!("{folder}/")))
@@ -95,9 +103,9 @@ fn word_of(source: &Source) -> Option<String> {
                         syn::Lit::Str(text) => Some(text.value()),
                         _ => None,
                     },
-                    // A variant is called as its word, with a capital.
+                    // A variant is called as its word, with capitals.
                     Expr::Path(path) => {
-                        path.path.segments.last().map(|last| last.ident.to_string().to_lowercase())
+                        path.path.segments.last().map(|last| snake(&last.ident.to_string()))
                     }
                     _ => None,
                 };
@@ -139,12 +147,12 @@ fn own_tests(text: &str) -> &str {
 
 /// Every bound is a field that somebody reads, and that somebody tests.
 fn limits(tree: &Tree) -> Vec<Finding> {
-    let Some(source) = source(tree, LIMITS) else { return Vec::new() };
-    let fields = source.syntax.items.iter().find_map(|item| match item {
+    let items = source(tree, LIMITS).map_or(&[][..], |source| source.syntax.items.as_slice());
+    let fields = items.iter().find_map(|item| match item {
         Item::Struct(item) if item.ident == "Limits" => Some(&item.fields),
         _ => None,
     });
-    let Some(Fields::Named(fields)) = fields else { return Vec::new() };
+    let Some(Fields::Named(fields)) = fields else { return vec![missing(LIMITS, "struct Limits")] };
     let mut found = Vec::new();
     for field in &fields.named {
         let Some(ident) = &field.ident else { continue };
@@ -179,13 +187,16 @@ fn tested_as_field(tree: &Tree, name: &str) -> bool {
 
 /// Every command is started by a test.
 fn commands(tree: &Tree) -> Vec<Finding> {
-    let Some(source) = source(tree, COMMANDS) else { return Vec::new() };
+    let Some(source) = source(tree, COMMANDS) else {
+        return vec![missing(COMMANDS, "enum CliCommand")];
+    };
     let variants = source.syntax.items.iter().find_map(|item| match item {
-        Item::Enum(item) if item.ident == "Command" => Some(&item.variants),
+        Item::Enum(item) if item.ident == "CliCommand" => Some(&item.variants),
         _ => None,
     });
+    let Some(variants) = variants else { return vec![missing(COMMANDS, "enum CliCommand")] };
     let mut found = Vec::new();
-    for variant in variants.into_iter().flatten() {
+    for variant in variants {
         let word = kebab(&variant.ident.to_string());
         if !started(tree, &word) {
             let line = line_of(&source.text, &format!("    {}", variant.ident));
@@ -207,16 +218,22 @@ fn started(tree: &Tree, word: &str) -> bool {
     tree.texts.iter().any(|text| {
         let is_test = text.path.starts_with("tests/")
             || text.path.starts_with("crates/weir/tests/")
+            || text.path.starts_with("crates/weir-server/tests/")
+            || text.path.starts_with("crates/weir-test-kit/src/")
             || text.path.starts_with("xtask/src/kill");
         is_test && forms.iter().any(|form| text.text.contains(form))
     })
 }
 
 fn kebab(name: &str) -> String {
+    snake(name).replace('_', "-")
+}
+
+fn snake(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
         if c.is_ascii_uppercase() && !out.is_empty() {
-            out.push('-');
+            out.push('_');
         }
         out.push(c.to_ascii_lowercase());
     }
@@ -241,11 +258,13 @@ mod tests {
                 ("scenarios/gate/x.md", scenario),
             ]
         };
+        let found =
+            |list, scenario| guards(&tree::of(&files(list, scenario)), (GATES, "GATES", "Gate"));
         let reached = "# T\ncall.judged c1 · deny · known\n";
-        assert!(findings(&tree::of(&files(LIST, reached))).is_empty());
-        assert_eq!(findings(&tree::of(&files(LIST, "# T\n"))).len(), 1);
-        let empty = "//! X.\npub const GATES: &[&dyn Gate] = &[];";
-        assert_eq!(findings(&tree::of(&files(empty, reached))).len(), 1);
+        assert_eq!(found(LIST, reached), []);
+        assert_eq!(found(LIST, "# T\n").len(), 1);
+        let other = "//! X.\npub const GATES: &[&dyn Gate] = &[&floor::FloorGate];";
+        assert_eq!(found(other, reached).len(), 1);
     }
 
     #[test]
@@ -253,16 +272,28 @@ mod tests {
         let limits = (LIMITS, "//! X.\npub struct Limits { pub max_x: u32 }");
         let reader = ("crates/weir-core/src/session.rs", "//! X.\nfn f() { limits.max_x; }");
         let scenario = ("scenarios/loop/x.md", "limit max_x: 1\n");
-        assert!(findings(&tree::of(&[limits, reader, scenario])).is_empty());
-        assert_eq!(findings(&tree::of(&[limits, scenario])).len(), 1);
-        assert_eq!(findings(&tree::of(&[limits, reader])).len(), 1);
+        let found = |files: &[(&str, &str)]| super::limits(&tree::of(files));
+        assert_eq!(found(&[limits, reader, scenario]), []);
+        assert_eq!(found(&[limits, scenario]).len(), 1);
+        assert_eq!(found(&[limits, reader]).len(), 1);
     }
 
     #[test]
     fn a_command_that_no_test_starts_is_found() {
-        let options = (COMMANDS, "//! X.\nenum Command { McpServers }");
+        let options = (COMMANDS, "//! X.\nenum CliCommand { McpServers }");
         let test = ("crates/weir/tests/it/x.rs", "house.ok(&[\"mcp-servers\", \"list\"]);");
-        assert!(findings(&tree::of(&[options, test])).is_empty());
-        assert_eq!(findings(&tree::of(&[options])).len(), 1);
+        assert_eq!(commands(&tree::of(&[options, test])), []);
+        assert_eq!(commands(&tree::of(&[options])).len(), 1);
+    }
+
+    #[test]
+    fn a_list_that_is_gone_is_found() {
+        let moved = (COMMANDS, "//! X.\nenum Command { McpServers }");
+        let empty = (GATES, "//! X.\npub const GATES: &[&dyn Gate] = &[];");
+        let of = |path: &str, found: &[Finding]| found.iter().any(|one| one.path == path);
+        let found = findings(&tree::of(&[moved, empty]));
+        for path in [GATES, FILTERS, LIMITS, COMMANDS] {
+            assert!(of(path, &found), "{path}: {found:?}");
+        }
     }
 }

@@ -92,11 +92,14 @@ await api('PUT', '/api/v1/mail/work', {
   folder: 'INBOX', enabled: false, rules: [{ from: '*@good.example', agent: 'digest' }],
 });
 
-const pages = [
-  '/', waiting, question, chat, '/chats', '/chats?archived=yes', '/approvals', '/agents', '/agents/digest', '/agents/digest/edit',
-  '/agent-new', '/files', '/files?path=src', '/memory', '/library', '/models', '/usage', '/audit', '/mail', '/mail/work', '/mail-new',
-  '/settings', '/help', '/users', '/admin', '/account', '/notifications', '/notifications/where', '/pause',
-];
+// Those of the navigation, and those that it does not name.
+const entries = await page.evaluate(() => [...document.querySelectorAll('#nav > ul a, #nav > details a')].map((link) => link.pathname));
+const pages = [...new Set([
+  '/', waiting, question, chat, '/chats?archived=yes', '/agents/digest', '/agents/digest/edit', '/agent-new', '/files?path=src',
+  '/mail/work', '/mail-new', '/account', '/notifications', '/notifications/where', '/pause',
+  ...entries,
+])];
+same(['/approvals', '/usage', '/admin'].filter((path) => !pages.includes(path)), [], 'entries that are not there');
 const open = ['/signin'];
 
 /** A name for a picture. */

@@ -22,7 +22,7 @@ while IFS= read -r line; do
   checked "$judge finds what is wrong with broken request $number" finds "$judge" "$scratch/broken.jsonl"
 done <"$root/tests/outside/judges/broken.jsonl"
 
-[ $# -gt 0 ] || set -- "$target/tmp/scenario-requests.jsonl" "$target/tmp/resumed-requests.jsonl"
+[ $# -gt 0 ] || set -- "$target/tmp/scenario-requests.jsonl" "$target"/tmp/resumed-requests-*.jsonl
 for file in "$@"; do
   needs "$file" "run cargo test -p weir-scenario"
   checked "nothing is wrong with the $(wc -l <"$file") requests of $(basename "$file")" judges "$file"

@@ -8,7 +8,8 @@ use crate::image::decode_image;
 /// Dots of a letter.
 const DOTS_ACROSS: u32 = 2;
 const DOTS_DOWN: u32 = 4;
-/// The letter without a dot; each dot is a bit on top of it.
+/// The Braille letter without a dot; each dot is a bit on top of it. It is itself written as a space: a blank
+/// that is no space may hide something, so faces show it by its number.
 const BLANK: u32 = 0x2800;
 /// The bit of each dot, by row and column.
 const BITS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
@@ -47,7 +48,7 @@ pub(crate) fn draw_mosaic(
                 .flat_map(|(y, bits)| bits.iter().enumerate().map(move |(x, bit)| (x, y, bit)));
             let set = bits.filter(|(x, y, _)| dot(column * 2 + x, row * 4 + y));
             let letter = set.fold(BLANK, |letter, (_, _, bit)| letter | bit);
-            char::from_u32(letter).unwrap_or(' ')
+            if letter == BLANK { ' ' } else { char::from_u32(letter).unwrap_or(' ') }
         });
         letters.collect::<String>()
     });
@@ -112,18 +113,18 @@ mod tests {
     fn k7_an_image_is_drawn_with_letters() {
         // Bright above, dark below.
         let half = image::GrayImage::from_fn(8, 8, |_, y| Luma([if y < 4 { 255 } else { 0 }]));
-        assert_eq!(lines(&half.into(), 4, 2), ["⣿⣿⣿⣿", "⠀⠀⠀⠀"]);
+        assert_eq!(lines(&half.into(), 4, 2), ["⣿⣿⣿⣿", "    "]);
         let corner = image::GrayImage::from_fn(3, 5, |x, y| Luma([u8::from(x + y == 0) * 255]));
-        assert_eq!(lines(&corner.into(), 9, 9), ["⠁⠀", "⠀⠀"], "small ones stay as they are");
+        assert_eq!(lines(&corner.into(), 9, 9), ["⠁ ", "  "], "small ones stay as they are");
         let clear = image::GrayAlphaImage::from_pixel(4, 4, LumaA([255, 0]));
-        assert_eq!(lines(&clear.into(), 9, 9), ["⠀⠀"], "nothing to see");
+        assert_eq!(lines(&clear.into(), 9, 9), ["  "], "nothing to see");
         let wide = DynamicImage::new_luma8(4_000, 1_000);
         let wide = lines(&wide, 40, 40);
         assert_eq!((wide.len(), wide[0].chars().count()), (5, 40), "in its own proportions");
         let grey = image::GrayImage::from_pixel(200, 200, Luma([128]));
         let dots: u32 = lines(&grey.into(), 50, 50)
             .iter()
-            .flat_map(|line| line.chars())
+            .flat_map(|line| line.chars().filter(|letter| *letter != ' '))
             .map(|letter| (letter as u32 - BLANK).count_ones())
             .sum();
         assert!((4_500..5_500).contains(&dots), "half of 10,000 shine: {dots}");

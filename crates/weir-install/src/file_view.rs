@@ -3,6 +3,7 @@
 //! may open (the caller reads the bytes), how a face paints it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,12 +11,16 @@ use weir_core::document::{DocumentPage, DocumentRequest, DocumentResult};
 use weir_engine::ports::DocumentReaders;
 use weir_engine::sniff::{self, FileKind};
 use weir_engine::workspace::Workspace;
+use weir_notes::properties::find_frontmatter;
 pub use weir_tools::backlinks::Backlink;
 use weir_tools::backlinks::list_backlinks;
 use weir_tools::canvas_preview::{CanvasPreview, preview_canvas};
 
 /// Most of a file that is looked at, in bytes.
 pub const VIEW_BYTES_MAX: u64 = 20 << 20;
+/// How long a file waits for what links to it. A vault that was never looked over takes longer: it is
+/// looked over all the same, and whoever asks again is told.
+const BACKLINKS_WAIT: Duration = Duration::from_secs(2);
 /// Most text that is shown, in bytes; the rest is read in the file itself.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 /// Most text of a document that is shown, in bytes.
@@ -40,6 +45,9 @@ pub struct FileView {
     pub backlinks: Vec<Backlink>,
     /// How many more notes link to it.
     pub backlinks_left_out: usize,
+    /// The vault is still being looked over: who links to it is known in a moment.
+    #[serde(default)]
+    pub backlinks_pending: bool,
 }
 
 /// What is seen of a file.
@@ -87,6 +95,26 @@ pub enum FilePreview {
     },
 }
 
+/// A note as it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoteParts<'a> {
+    /// The YAML of its properties; `None`: it has none.
+    pub properties: Option<&'a str>,
+    /// The Markdown below them.
+    pub body: &'a str,
+}
+
+/// The parts of a note; `None`: this is no Markdown, by its path.
+pub fn split_note<'a>(path: &str, text: &'a str) -> Option<NoteParts<'a>> {
+    path.to_ascii_lowercase().ends_with(".md").then(|| match find_frontmatter(text) {
+        Some(place) => NoteParts {
+            properties: Some(place.yaml.slice_of(text)).filter(|yaml| !yaml.trim().is_empty()),
+            body: text.get(place.block.end..).unwrap_or_default(),
+        },
+        None => NoteParts { properties: None, body: text },
+    })
+}
+
 /// Letters in which an image is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MosaicSize {
@@ -108,14 +136,17 @@ pub async fn view_file(
     let preview = preview_bytes(documents, path, bytes, mosaic).await;
     let (workspace, of) = (workspace.clone(), path.to_owned());
     let links = tokio::task::spawn_blocking(move || list_backlinks(&workspace, &of));
+    let links = tokio::time::timeout(BACKLINKS_WAIT, links).await;
+    let backlinks_pending = links.is_err();
     // Where the vault cannot be read the file is shown all the same.
-    let links = links.await.ok().and_then(Result::ok).unwrap_or_default();
+    let links = links.ok().and_then(Result::ok).and_then(Result::ok).unwrap_or_default();
     FileView {
         path: path.to_owned(),
         bytes: size,
         preview,
         backlinks: links.backlinks,
         backlinks_left_out: links.left_out,
+        backlinks_pending,
     }
 }
 
@@ -220,6 +251,15 @@ mod tests {
     async fn preview(path: &str, bytes: &[u8]) -> FilePreview {
         let size = MosaicSize { columns: 10, rows: 10 };
         preview_bytes(&OwnReaders, path, bytes.into(), Some(size)).await
+    }
+
+    #[test]
+    fn k3_the_properties_of_a_note_are_no_part_of_its_text() {
+        let parts = |text| split_note("a/Note.MD", text).map(|note| (note.properties, note.body));
+        assert_eq!(parts("---\ntags: [a]\n---\n# A\n"), Some((Some("tags: [a]\n"), "# A\n")));
+        assert_eq!(parts("---\n---\nText"), Some((None, "Text")), "nothing is said");
+        assert_eq!(parts("Text\n---\n"), Some((None, "Text\n---\n")));
+        assert_eq!(split_note("a.txt", "---\na: 1\n---\n"), None);
     }
 
     #[tokio::test]

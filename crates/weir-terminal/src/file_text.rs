@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use weir_install::file_view::{FilePreview, FileView, MosaicSize};
+use weir_install::file_view::{FilePreview, FileView, MosaicSize, NoteParts, split_note};
 use weir_install::wording::{code_fence, inline_code};
 
 /// Letters in which an image is drawn: they fit into most terminals.
@@ -15,12 +15,16 @@ pub(crate) fn file_text(view: &FileView) -> String {
     if !view.backlinks.is_empty() {
         out.push_str("\n\n## Linked from\n\n");
         for link in &view.backlinks {
-            let _ = writeln!(out, "- {}, line {}", inline_code(&link.path), link.line);
+            let line = link.line.map_or_else(String::new, |line| format!(", line {line}"));
+            let _ = writeln!(out, "- {}{line}", inline_code(&link.path));
             let _ = writeln!(out, "  {}", inline_code(&link.passage));
         }
         if view.backlinks_left_out > 0 {
             let _ = writeln!(out, "\nAnd {} more.", view.backlinks_left_out);
         }
+    }
+    if view.backlinks_pending {
+        out.push_str("\n\n*The vault is being looked over: ask again for what links here.*");
     }
     out
 }
@@ -29,9 +33,12 @@ fn preview_text(view: &FileView) -> String {
     match &view.preview {
         FilePreview::Text { text, cut } => {
             let cut = if *cut { "\n\n*The file is longer than is shown.*" } else { "" };
-            match view.path.to_ascii_lowercase().ends_with(".md") {
-                true => format!("{text}{cut}"),
-                false => format!("{}{cut}", code_fence(language(&view.path), text)),
+            match split_note(&view.path, text) {
+                Some(NoteParts { properties: None, body }) => format!("{body}{cut}"),
+                Some(NoteParts { properties: Some(yaml), body }) => {
+                    format!("{}\n\n{body}{cut}", code_fence("yaml", yaml))
+                }
+                None => format!("{}{cut}", code_fence(language(&view.path), text)),
             }
         }
         FilePreview::Document { format, pages, remarks } => {
@@ -80,18 +87,28 @@ mod tests {
             preview,
             backlinks: Vec::new(),
             backlinks_left_out: 0,
+            backlinks_pending: false,
         }
     }
 
     #[test]
     fn k3_a_note_is_shown_with_what_links_to_it() {
         let text = FilePreview::Text { text: "# Note\n".into(), cut: false };
-        let link = Backlink { path: "a.md".into(), line: 7, passage: "see [[Note]] `x`".into() };
+        let link =
+            Backlink { path: "a.md".into(), line: Some(7), passage: "see [[Note]] `x`".into() };
         let note =
             FileView { backlinks: vec![link], backlinks_left_out: 2, ..view("Note.md", text) };
         let shown =
             "# Note\n\n\n## Linked from\n\n- `a.md`, line 7\n  `see [[Note]] 'x'`\n\nAnd 2 more.\n";
         assert_eq!(file_text(&note), shown);
+    }
+
+    #[test]
+    fn k3_properties_are_shown_as_they_are_written() {
+        let text = "---\ntags: [garden]\nstatus: open\n---\n# Note\n";
+        let text = FilePreview::Text { text: text.into(), cut: false };
+        let shown = "```yaml\ntags: [garden]\nstatus: open\n```\n\n# Note\n";
+        assert_eq!(file_text(&view("Note.md", text)), shown);
     }
 
     #[test]

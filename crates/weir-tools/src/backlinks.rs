@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use weir_core::tool::PathAccess;
 use weir_engine::workspace::Workspace;
 
-use crate::vault;
+use crate::vault::{self, LinkPassage};
 
 /// Most notes that are named.
 const BACKLINKS_MAX: usize = 100;
@@ -16,9 +16,9 @@ const BACKLINKS_MAX: usize = 100;
 pub struct Backlink {
     /// Path of the note that links.
     pub path: String,
-    /// Line of its first link, from 1.
-    pub line: usize,
-    /// The text of that line.
+    /// Line of its first link, from 1; `None`: it stands on a canvas, whose lines nobody sees.
+    pub line: Option<usize>,
+    /// The text of that line, or in words what the link is.
     pub passage: String,
 }
 
@@ -55,12 +55,8 @@ pub fn list_backlinks(workspace: &Workspace, path: &str) -> Result<BacklinkList,
             let at = workspace.resolve(&source, PathAccess::Read);
             // A note that went away meanwhile has no passage.
             let text = vault::read_text(workspace, &at).unwrap_or_default();
-            let at = link.link.at;
-            list.backlinks.push(Backlink {
-                line: vault::line_number(&text, at.start),
-                passage: vault::link_line(&text, at),
-                path: source,
-            });
+            let LinkPassage { line, passage } = vault::link_passage(&text, link.link);
+            list.backlinks.push(Backlink { path: source, line, passage });
         }
         list
     })

@@ -15,7 +15,7 @@ use weir_notes::resolve::{FileNumber, is_note, note_title};
 use crate::built::{ActionTool, tool_spec};
 use crate::draft::plan_blocking;
 use crate::search_by_tag::vault_notes;
-use crate::vault::{self, NoteVault};
+use crate::vault::{self, LinkPassage, NoteVault};
 use crate::{run_blocking, text};
 
 const NOTES_DEFAULT: usize = 50;
@@ -119,9 +119,12 @@ impl NoteTexts<'_> {
         })
     }
     fn passage_of(&mut self, link: IndexedLink<'_>) -> String {
-        let at = link.link.at;
-        let text = self.note_text(link.source);
-        format!("{}: {}", vault::line_number(text, at.start), vault::link_line(text, at))
+        let LinkPassage { line, passage } =
+            vault::link_passage(self.note_text(link.source), link.link);
+        match line {
+            Some(line) => format!("{line}: {passage}"),
+            None => passage,
+        }
     }
 }
 

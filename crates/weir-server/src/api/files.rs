@@ -170,6 +170,7 @@ pub(crate) async fn view_file(
     let asked = path.to_owned();
     let read = at_desk(owner, move |desk| desk.read_file(&asked, VIEW_BYTES_MAX)).await?;
     let workspace = space.workspace(None)?;
+    owner.app.recent_workspaces.hold(&workspace, owner.app.current_time());
     let mosaic = columns.map(|columns| MosaicSize { columns, rows: columns });
     let documents = EngineReaders(space);
     Ok(file_view::view_file(&workspace, &documents, &read.path, read.bytes, mosaic).await)

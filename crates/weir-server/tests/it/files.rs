@@ -111,7 +111,8 @@ async fn k3_a_note_is_shown_with_what_links_to_it() {
     let admin = served.admin().await;
     for (path, text) in [
         (".obsidian/app.json", "{}"),
-        ("Garden.md", "# Garden\n\nRoses.\n"),
+        ("Garden.md", "---\ntags: [flowers]\nstatus: open\n---\n# Garden\n\nRoses.\n"),
+        ("plan.canvas", r#"{"nodes":[{"id":"a","type":"file","file":"Garden.md"}]}"#),
         ("days/Monday.md", "Rain.\n\nWorked in the [[Garden|green <b>place</b>]].\n"),
         ("days/Tuesday.md", "Nothing.\n"),
         (".weirignore", "hidden/\n"),
@@ -126,11 +127,19 @@ async fn k3_a_note_is_shown_with_what_links_to_it() {
     assert!(page.contains("Linked from") && page.contains("days/Monday.md"), "{page}");
     assert!(page.contains("green &lt;b&gt;place"), "what the line says is text: {page}");
     assert!(!page.contains("Secret") && !page.contains("Tuesday"), "{page}");
+    assert!(!page.contains("nodes"), "a canvas is told in words: {page}");
+    let prose = page.split("class=\"prose\"").nth(1).and_then(|rest| rest.split("<details").next());
+    let prose = prose.expect("the note as it reads");
+    assert!(
+        prose.contains("Roses.") && !prose.contains("status"),
+        "properties stand apart: {page}"
+    );
     let path = format!("/api/v1/files/view?{}", query("Garden.md"));
     let (status, view) = admin.api("GET", &path, None).await;
     assert_eq!((status, view["preview"]["kind"].as_str()), (200, Some("text")), "{view}");
     assert_eq!(view["backlinks"][0]["line"], 3, "{view}");
-    assert_eq!(view["backlinks"].as_array().map(Vec::len), Some(1), "{view}");
+    assert_eq!(view["backlinks"][1]["line"], json!(null), "a canvas has no lines: {view}");
+    assert_eq!(view["backlinks"].as_array().map(Vec::len), Some(2), "{view}");
     let (status, gone) =
         admin.api("GET", &format!("/api/v1/files/view?{}", query("hidden/Secret.md")), None).await;
     assert_eq!(status, 404, "{gone}");
@@ -173,7 +182,7 @@ async fn k7_documents_canvases_and_images_are_shown() {
     }
     let path = format!("/api/v1/files/view?{}&columns=20", query("dot.gif"));
     let (_, view) = admin.api("GET", &path, None).await;
-    assert_eq!(view["preview"]["mosaic"], json!(["\u{2800}"]), "{view}");
+    assert_eq!(view["preview"]["mosaic"], json!([" "]), "{view}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 use weir_core::document::DocumentPage;
 use weir_core::ids::Timestamp;
-use weir_install::file_view::{FilePreview, FileView, VIEW_BYTES_MAX};
+use weir_install::file_view::{FilePreview, FileView, NoteParts, VIEW_BYTES_MAX, split_note};
 
 use crate::api::files::desk::PathContent;
 use crate::api::files::{
@@ -267,6 +267,13 @@ fn render_view(view: &FileView) -> Markup {
             FilePreview::Nothing { why } => p { (why) },
         }
         @if !view.backlinks.is_empty() { (render_backlinks(view)) }
+        @if view.backlinks_pending {
+            p.notice {
+                "The vault is being looked over. "
+                a href=(file_address(&view.path)) { "Load this page again" }
+                " for what links here."
+            }
+        }
     }
 }
 
@@ -301,7 +308,7 @@ fn render_backlinks(view: &FileView) -> Markup {
                 @for link in &view.backlinks {
                     li {
                         a href=(file_address(&link.path)) { (render::visible_name(&link.path)) }
-                        span.muted { " line " (link.line) }
+                        @if let Some(line) = link.line { span.muted { " line " (line) } }
                         div { (link.passage) }
                     }
                 }
@@ -313,12 +320,13 @@ fn render_backlinks(view: &FileView) -> Markup {
 
 fn render_text(name: &str, text: &str) -> Markup {
     let source = render::render_code(text, weir_highlight::language_of_path(name));
-    match name.to_ascii_lowercase().ends_with(".md") {
-        true => html! {
-            div.prose { (render_prose(text, 2)) }
+    match split_note(name, text) {
+        Some(NoteParts { properties, body }) => html! {
+            @if let Some(yaml) = properties { (render::render_code(yaml, "yaml")) }
+            div.prose { (render_prose(body, 2)) }
             details { summary { "Source" } (source) }
         },
-        false => html! { (source) },
+        None => html! { (source) },
     }
 }
 

@@ -20,6 +20,7 @@ use crate::limits::{OpenConnections, RateLimits};
 use crate::metrics::ServerMetrics;
 use crate::notify::NoticeInbox;
 use crate::notify::sender::{ChannelSender, ChannelSenderParts};
+use crate::recent_workspaces::RecentWorkspaces;
 use crate::session_registry::ServerSessions;
 use crate::tls::ServerCertificate;
 
@@ -96,6 +97,8 @@ pub struct AppState {
     pub(crate) sessions: ServerSessions,
     /// Chats that pages showed a moment ago.
     pub(crate) chats: ChatCache,
+    /// Workspaces whose files pages showed a moment ago.
+    pub(crate) recent_workspaces: RecentWorkspaces,
     /// Schedulers of everybody's agents.
     pub(crate) schedules: ScheduleWaker,
     /// What people are told outside chats.
@@ -156,6 +159,7 @@ impl App {
             notices,
             sessions: ServerSessions::new(&key, stop.child_token()),
             chats: ChatCache::default(),
+            recent_workspaces: RecentWorkspaces::default(),
             schedules: ScheduleWaker::default(),
             channel_sender,
             mail: FollowStatuses::default(),

@@ -31,6 +31,7 @@ mod openapi;
 mod page;
 mod peer;
 mod problem;
+mod recent_workspaces;
 pub mod render;
 mod request;
 mod route;

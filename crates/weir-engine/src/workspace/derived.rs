@@ -2,12 +2,12 @@
 //! can be thrown away at any time. Not here: what it holds, and whether it is still true.
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::{FileError, Workspace, io_error};
 
@@ -17,11 +17,18 @@ const DERIVED_BYTES_MAX: u64 = 1_000_000_000;
 /// Files that this process wrote anew: several of its sessions may have one workspace.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// Files in the state directory, and values in memory by their type.
+/// Values in memory by their type.
+type DerivedValues = Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>;
+
+/// Values of this process by the folder that their files are in, as long as a workspace has them: ten
+/// sessions of one vault hold one index.
+static SHARED: Mutex<BTreeMap<PathBuf, Weak<DerivedValues>>> = Mutex::new(BTreeMap::new());
+
+/// Files in the state directory, and values in memory.
 #[derive(Default)]
 pub(super) struct DerivedState {
     folder: Option<PathBuf>,
-    held: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    held: Arc<DerivedValues>,
 }
 
 impl std::fmt::Debug for DerivedState {
@@ -30,14 +37,26 @@ impl std::fmt::Debug for DerivedState {
     }
 }
 
+impl DerivedState {
+    fn shared_in(folder: PathBuf) -> DerivedState {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|_, held| held.strong_count() > 0);
+        let held = shared.get(&folder).and_then(Weak::upgrade).unwrap_or_default();
+        shared.insert(folder.clone(), Arc::downgrade(&held));
+        DerivedState { folder: Some(folder), held }
+    }
+}
+
 impl Workspace {
     /// Keeps what is derived from its files below `folder` (in the state directory), in a folder of this
-    /// workspace's own. Without one it is kept in memory alone.
+    /// workspace's own, and shares it with other sessions of this process that keep theirs there. Without
+    /// one it is kept in memory alone. Whoever asks what is derived looks first whether it is still what
+    /// this workspace may see: rules differ between sessions.
     #[must_use]
     pub fn with_derived(mut self, folder: &Path) -> Workspace {
         let root = self.root().as_os_str().as_encoded_bytes();
         let name = weir_core::record::sha256_hex(root);
-        self.derived.folder = Some(folder.join(&name[..16]));
+        self.derived = DerivedState::shared_in(folder.join(&name[..16]));
         self
     }
     /// The value of this type that goes with this workspace, made at the first need.
@@ -106,6 +125,8 @@ fn make_folder(path: &Path) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::super::{Workspace, WorkspaceOptions};
 
     #[test]
@@ -134,7 +155,20 @@ mod tests {
         let bare = open("one");
         bare.append_derived("index", b"a").expect("nothing to do");
         assert_eq!(bare.read_derived("index"), None);
-        *bare.derived_value::<std::sync::Mutex<u8>>().lock().expect("no panic") = 7;
-        assert_eq!(*bare.derived_value::<std::sync::Mutex<u8>>().lock().expect("no panic"), 7);
+        *bare.derived_value::<Mutex<u8>>().lock().expect("no panic") = 7;
+        assert_eq!(*bare.derived_value::<Mutex<u8>>().lock().expect("no panic"), 7);
+        // Values are shared by those that keep their files in one place, as long as one of them is there.
+        let seen =
+            |workspace: &Workspace| *workspace.derived_value::<Mutex<u8>>().lock().expect("7");
+        *one.derived_value::<Mutex<u8>>().lock().expect("no panic") = 7;
+        let other = open("one").with_derived(&state);
+        assert_eq!(
+            (seen(&other), seen(&open("two").with_derived(&state)), seen(&open("one"))),
+            (7, 0, 0)
+        );
+        drop(one);
+        assert_eq!(seen(&open("one").with_derived(&state)), 7);
+        drop(other);
+        assert_eq!(seen(&open("one").with_derived(&state)), 0);
     }
 }

@@ -1,0 +1,110 @@
+// Files as they look: a note with its properties and what links to it, a canvas, a document, an image; by
+// keyboard, on a telephone, in both themes, with nothing for axe to find (K3, K7, S10).
+//   WEIR_BROWSER_SHOTS=FOLDER  keeps a picture of each
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Browser, House, closing, holds, needed, same, setUp, test, until } from './lib.mjs';
+
+const shots = process.env.WEIR_BROWSER_SHOTS;
+const canvas = {
+  nodes: [
+    { id: 'a', type: 'text', text: 'Why <b>roses</b>?', x: 0, y: 0, width: 240, height: 80 },
+    { id: 'b', type: 'file', file: 'Garden.md', x: 400, y: 0, width: 240, height: 80 },
+  ],
+  edges: [{ id: 'e', fromNode: 'a', toNode: 'b', label: 'grows' }],
+};
+// One red pixel.
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC';
+const house = await House.start({
+  files: {
+    '.obsidian/app.json': '{}',
+    'Garden.md': '---\ntags: [garden]\nstatus: open\n---\n# Garden\n\nRoses and **beans**.\n\n- [ ] Water them\n',
+    'days/Monday.md': 'Worked in the [[Garden|green place]].\n',
+    'plan.canvas': JSON.stringify(canvas),
+    'letter.rtf': '{\\rtf1 Dear {\\b Ann}, <img src=x onerror=alert(1)>}',
+    'dot.png': Buffer.from(png, 'base64'),
+    'broken.docx': 'PK\u0003\u0004 no more',
+  },
+});
+const browser = await Browser.start();
+const context = await browser.person(house.url, { viewport: { width: 1280, height: 860 } });
+const page = await context.newPage();
+await setUp(house, page);
+const at = (path) => `/files?path=${encodeURIComponent(path)}`;
+
+await test('k3_a_note_is_read_and_its_links_are_followed_by_keyboard', async () => {
+  await page.goto(at('Garden.md'));
+  const prose = page.locator('.prose');
+  holds((await prose.innerText()).includes('Roses and beans.'), 'the note reads as text');
+  holds(!(await prose.innerText()).includes('status'), 'its properties stand apart');
+  holds((await page.locator('pre.code').first().innerText()).includes('status: open'), 'its properties are shown');
+  const links = page.getByRole('region', { name: 'Linked from' });
+  holds((await links.innerText()).includes('a card of the canvas shows it'), 'a canvas is told in words');
+  // From the top of the page to the note that links, with the keys alone.
+  const wanted = await until('the link is reached', async () => {
+    await page.keyboard.press('Tab');
+    return page.evaluate(() => document.activeElement?.textContent?.trim() === 'days/Monday.md');
+  });
+  holds(wanted, 'the link takes the focus');
+  await page.keyboard.press('Enter');
+  await page.getByText('Worked in the').waitFor();
+  await page.goBack();
+  await links.waitFor();
+});
+
+await test('k7_a_canvas_is_drawn_and_said_in_words', async () => {
+  await page.goto(at('plan.canvas'));
+  const drawing = page.getByRole('group', { name: 'Canvas' });
+  holds((await drawing.locator('svg').boundingBox()).height > 20, 'it is drawn');
+  same(await drawing.locator('b').count(), 0, 'what a card says is text');
+  await drawing.focus();
+  await page.keyboard.press('ArrowRight');
+  await page.locator('summary', { hasText: 'In words' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('Garden.md: grows').waitFor();
+  await page.keyboard.press('Enter');
+});
+
+await test('k7_a_document_and_an_image_are_shown_and_a_broken_one_says_so', async () => {
+  await page.goto(at('letter.rtf'));
+  await page.getByText('Dear Ann').waitFor();
+  same(await page.locator('.prose img').count(), 0, 'what a document says is text');
+  await page.goto(at('dot.png'));
+  same(await page.locator('.picture img').evaluate((image) => image.naturalWidth), 1, 'the image came');
+  await page.goto(at('broken.docx'));
+  await page.getByText('cannot be shown').waitFor();
+});
+
+for (const theme of ['light', 'dark']) {
+  for (const width of [1280, 360]) {
+    await test(`s10_files_as_they_look_${theme}_${width}`, async () => {
+      const context = await browser.person(house.url, {
+        viewport: { width, height: 860 }, colorScheme: theme, storageState: await page.context().storageState(),
+      });
+      const tab = await context.newPage();
+      const faults = [];
+      for (const path of ['Garden.md', 'plan.canvas', 'letter.rtf', 'dot.png', 'broken.docx']) {
+        await tab.goto(at(path));
+        await tab.waitForLoadState('load');
+        const wide = await tab.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
+        if (wide > 0) faults.push(`${path}: ${wide} px too wide`);
+        await tab.evaluate(needed('axe-core').source);
+        const { violations } = await tab.evaluate(() => axe.run({ resultTypes: ['violations'] }));
+        for (const one of violations) faults.push(`${path}: ${one.id}: ${one.help}: ${one.nodes[0].html.slice(0, 200)}`);
+        if (shots) {
+          mkdirSync(shots, { recursive: true });
+          await tab.screenshot({ path: join(shots, `file-${path.replace(/\W+/g, '-')}-${theme}-${width}.png`) });
+        }
+      }
+      await context.close();
+      same(faults, [], 'what axe found, and what is too wide');
+    });
+  }
+}
+
+await test('s12_nothing_went_wrong_in_the_browser', async () => browser.clean());
+
+await browser.close();
+await house.stop();
+closing('browser_files');

@@ -2,8 +2,10 @@
 
 use crate::Target;
 
+mod documents;
 mod governance;
 mod journal;
+mod notes;
 mod render;
 mod skills;
 mod streams;
@@ -278,5 +280,33 @@ pub const TARGETS: &[Target] = &[
         seeds: render::markdown_seeds,
         dictionary: render::WORDS,
         inputs: 400,
+    },
+    Target {
+        name: "note",
+        run: notes::note,
+        seeds: notes::note_seeds,
+        dictionary: notes::NOTE_WORDS,
+        inputs: 1_500,
+    },
+    Target {
+        name: "canvas",
+        run: notes::canvas,
+        seeds: notes::canvas_seeds,
+        dictionary: JSON,
+        inputs: 3_000,
+    },
+    Target {
+        name: "base",
+        run: notes::base,
+        seeds: notes::base_seeds,
+        dictionary: notes::BASE_WORDS,
+        inputs: 3_000,
+    },
+    Target {
+        name: "document",
+        run: documents::document,
+        seeds: documents::document_seeds,
+        dictionary: documents::DOCUMENT_WORDS,
+        inputs: 1_500,
     },
 ];

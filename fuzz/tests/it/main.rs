@@ -53,4 +53,8 @@ fuzz! {
     z10_fuzz_skill skill,
     z10_fuzz_skill_written skill_written,
     z10_fuzz_markdown markdown,
+    z10_fuzz_note note,
+    z10_fuzz_canvas canvas,
+    z10_fuzz_base base,
+    z10_fuzz_document document,
 }

@@ -91,6 +91,7 @@ const BORDERS: &[Border] = &[
             "weir-engine",
             "weir-mcp",
             "weir-meaning",
+            "weir-notes",
             "weir-providers",
             "weir-scripted-model",
             "weir-tools",
@@ -181,7 +182,9 @@ const BORDERS: &[Border] = &[
         krate: "weir-fuzz",
         ours: &[
             "weir-core",
+            "weir-documents",
             "weir-engine",
+            "weir-notes",
             "weir-providers",
             "weir-scripted-model",
             "weir-server",

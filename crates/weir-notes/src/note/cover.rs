@@ -53,8 +53,15 @@ impl CoveredPlaces {
     }
     /// Whether code begins within a place.
     pub(super) fn has_code_in(&self, at: ByteSpan) -> bool {
+        self.code_in(at).next().is_some()
+    }
+    /// Whether code stands within a place that does not lie whole in a part of it.
+    pub(super) fn has_code_outside(&self, at: ByteSpan, part: ByteSpan) -> bool {
+        self.code_in(at).any(|code| code.start < part.start || code.end > part.end)
+    }
+    fn code_in(&self, at: ByteSpan) -> impl Iterator<Item = ByteSpan> {
         let next = self.0.partition_point(|place| place.at.end <= at.start);
-        let within = self.0[next..].iter().take_while(|place| place.at.start < at.end);
-        within.into_iter().any(|place| place.kind == CoverKind::Code)
+        let within = self.0[next..].iter().take_while(move |place| place.at.start < at.end);
+        within.filter(|place| place.kind == CoverKind::Code).map(|place| place.at)
     }
 }

@@ -54,7 +54,9 @@ pub(super) fn wiki_links(text: &str, start: usize, covered: &CoveredPlaces) -> V
             open > start && text[..open].ends_with('!') && !is_escaped(text, open - 1, start);
         let whole = ByteSpan::new(open - usize::from(embed), at + close + 2);
         let inner = ByteSpan::new(at, at + close);
-        if covered.has_code_in(whole) {
+        // Code may stand in what is shown and in a heading's name: [[Note#`code`|`shown`]].
+        let path = inner.slice_of(text).find(['|', '#']).unwrap_or(inner.end - inner.start);
+        if covered.has_code_outside(whole, ByteSpan::new(inner.start + path, inner.end)) {
             continue;
         }
         let wiki =

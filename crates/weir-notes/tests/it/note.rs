@@ -90,6 +90,7 @@ fn k2_what_is_covered_holds_nothing() {
         ("\\[[a]] [[b]]", vec!["b"], vec![]),
         ("[[a [[b]]", vec!["b"], vec![]),
         ("[[a\nb]]", vec![], vec![]),
+        ("[[a#`b`|`c`]] [[`d`]] [[e|`f]] g`", vec!["a"], vec![]),
         ("[[]] [[|x]] [[ ]]", vec![], vec![]),
         ("[[a#b|c#d]] #t", vec!["a"], vec!["t"]),
         ("[#no](a.md) [t](x.md#y) [m](mailto:a@b.c)", vec!["a.md", "x.md"], vec![]),

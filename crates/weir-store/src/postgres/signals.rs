@@ -89,6 +89,8 @@ struct SignalRequest {
 /// What waits for one who hears.
 #[derive(Default)]
 struct ParcelQueue {
+    /// The first line that begins with what is not told yet: on older ones it would hear the middle.
+    first_line: u64,
     parcels: Mutex<(VecDeque<SignalParcel>, usize)>,
     arrived: Notify,
 }
@@ -130,9 +132,10 @@ impl SignalRelay {
         owner: &str,
         session: &SessionId,
     ) -> Box<dyn SignalEar> {
-        let queue = Arc::new(ParcelQueue::default());
         let whose = (owner.to_string(), session.clone());
         let mut followed = lock_mutex(&self.followed);
+        let first_line = self.numbers.load(Ordering::Relaxed);
+        let queue = Arc::new(ParcelQueue { first_line, ..ParcelQueue::default() });
         let one = followed.entry(whose.clone()).or_default();
         one.ears.push(Arc::downgrade(&queue));
         one.anew = true;
@@ -177,7 +180,8 @@ impl SignalRelay {
         }
         one.next += 1;
         let line = SignalLine { to: self.me.clone(), number };
-        for ear in one.ears.iter().filter_map(Weak::upgrade) {
+        let ears = one.ears.iter().filter_map(Weak::upgrade);
+        for ear in ears.filter(|ear| ear.first_line <= number) {
             ear.push(SignalParcel { line: line.clone(), n, body: body.clone() });
         }
     }

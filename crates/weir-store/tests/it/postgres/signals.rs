@@ -111,12 +111,18 @@ async fn s17_signals_reach_whoever_asks_in_order_once_and_as_long_as_they_ask() 
     // One who comes later is brought everything, too; the first hears it again and knows what it has.
     let same = others.store_of_owner("ada").await.expect("a plain name");
     let mut late = same.hear_signals(&session).expect("it carries signals");
+    // What is under way on the line before is the middle of something: nothing for one who is new.
+    send(&ada, &session, &anew[0], 1).await;
     let both = settled(&ada, &session, &anew).await;
     assert_eq!(both.len(), 1);
     send(&ada, &session, &both[0], 0).await;
     let wanted = [format!("{}.0", both[0].number)];
     assert_eq!(hear(late.as_mut(), 1).await, wanted);
-    assert_eq!(hear(ear.as_mut(), 1).await, wanted);
+    let mut heard = hear(ear.as_mut(), 1).await;
+    if heard == [format!("{}.1", anew[0].number)] {
+        heard = hear(ear.as_mut(), 1).await;
+    }
+    assert_eq!(heard, wanted);
     // It goes on for longer than one asking counts.
     let known = both.clone();
     let still = tokio::time::timeout(Duration::from_secs(12), ada.signal_lines(&session, &known));

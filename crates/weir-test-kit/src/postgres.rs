@@ -2,6 +2,7 @@
 //! stopped and started as the test wants. Not here: a database in whichever server there is
 //! (`database`).
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -93,25 +94,24 @@ impl PrivatePostgres {
         self.signal_all(rustix::process::Signal::CONT);
     }
 
-    /// To the server and everything that it started.
+    /// To the server, and then to everything that it has started.
     fn signal_all(&self, signal: rustix::process::Signal) {
         let child = self.child.lock().expect("no test panics with it");
         let Some(child) = child.as_ref() else { return };
         let server = rustix::process::Pid::from_child(child);
-        let mut all = vec![server];
-        for entry in std::fs::read_dir("/proc").expect("it is Linux").flatten() {
-            let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
-            // Behind the name, which may hold anything: state, parent.
-            let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
-            let parent = behind.split_whitespace().nth(1).and_then(|word| word.parse().ok());
-            let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
-            if parent == Some(server.as_raw_nonzero().get()) {
-                all.extend(pid.and_then(rustix::process::Pid::from_raw));
+        // One that has just ended hears nothing.
+        let _ = rustix::process::kill_process(server, signal);
+        let mut told = BTreeSet::new();
+        // One that was being started while the others were looked for is found the next time.
+        loop {
+            let fresh: Vec<i32> =
+                children_of(server).into_iter().filter(|pid| told.insert(*pid)).collect();
+            if fresh.is_empty() {
+                return;
             }
-        }
-        for pid in all {
-            // One that has just ended hears nothing.
-            let _ = rustix::process::kill_process(pid, signal);
+            for pid in fresh.into_iter().filter_map(rustix::process::Pid::from_raw) {
+                let _ = rustix::process::kill_process(pid, signal);
+            }
         }
     }
 
@@ -120,6 +120,21 @@ impl PrivatePostgres {
         let folder = self.folder.path().display().to_string().replace('/', "%2F");
         format!("postgres://postgres@localhost/{database}?host={folder}")
     }
+}
+
+/// Processes that a process has started and that are still there.
+fn children_of(parent: rustix::process::Pid) -> Vec<i32> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").expect("it is Linux").flatten() {
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        // Behind the name, which may hold anything: state, parent.
+        let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
+        let its_parent = behind.split_whitespace().nth(1).and_then(|word| word.parse().ok());
+        if its_parent == Some(parent.as_raw_nonzero().get()) {
+            found.extend(entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
+        }
+    }
+    found
 }
 
 impl Drop for PrivatePostgres {

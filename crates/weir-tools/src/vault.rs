@@ -12,7 +12,7 @@ use weir_engine::ports::{CallPlan, FileContent};
 use weir_engine::scene::{self, VaultNames};
 use weir_engine::workspace::{FileError, ReadableChanges, ReadableTree, Workspace, WorkspaceEntry};
 use weir_notes::index::{self, FileStamp, IndexedFile, IndexedLink, NoteIndex};
-use weir_notes::note::NOTE_BYTES_MAX;
+use weir_notes::note::{LinkForm, NOTE_BYTES_MAX, NoteLink};
 use weir_notes::resolve::FileNumber;
 use weir_notes::span::ByteSpan;
 
@@ -358,6 +358,27 @@ pub(crate) fn read_text(workspace: &Workspace, at: &PathEffect) -> Result<String
             Err(_) => Err(format!("{} is no text in UTF-8", at.path)),
         },
         _ => Err(format!("{} is no file", at.path)),
+    }
+}
+
+/// Where a link stands and what is said around it.
+pub(crate) struct LinkPassage {
+    /// Its line, from 1; `None`: it stands on a canvas, whose lines nobody sees.
+    pub line: Option<usize>,
+    /// The text of its line, or in words what it is.
+    pub passage: String,
+}
+
+/// The passage of a link, in `text` of its file.
+pub(crate) fn link_passage(text: &str, link: &NoteLink) -> LinkPassage {
+    match link.form {
+        LinkForm::Canvas => {
+            LinkPassage { line: None, passage: "a card of the canvas shows it".into() }
+        }
+        _ => LinkPassage {
+            line: Some(line_number(text, link.at.start)),
+            passage: link_line(text, link.at),
+        },
     }
 }
 

@@ -34,7 +34,7 @@
 //!     let fact = PlacedFact { seq, ts: now, event: Arc::new(event) };
 //!     for change in transcript.apply(&fact) {
 //!         if let TranscriptChange::InputSaid(fact) = change {
-//!             said.extend(fact.input().map(|input| input.by.clone()));
+//!             said.push(fact.fact.by.clone());
 //!         }
 //!     }
 //! }

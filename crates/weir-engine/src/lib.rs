@@ -114,7 +114,7 @@
 //!     model,
 //!     scene: SceneOptions { timezone: "UTC".into(), ..SceneOptions::default() },
 //!     profiles: Arc::new(NoProfiles),
-//!     hands: SessionResources::default(),
+//!     resources: SessionResources::default(),
 //!     config,
 //! };
 //!

@@ -8,6 +8,7 @@ use weir_engine::workspace::Workspace;
 use weir_notes::diagram::{BoxContent, DiagramArrow, DiagramBox, PlacedDiagram, lay_out};
 
 use crate::draft::{self, PlanDraft};
+use crate::text;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -119,5 +120,10 @@ fn edge_arrow(edge: &EdgeInput) -> DiagramArrow {
 
 /// What the model is told.
 pub(crate) fn report_drawing(input: &DrawingInput) -> String {
-    format!("Drew {} with {} nodes and {} edges", input.path, input.nodes.len(), input.edges.len())
+    format!(
+        "Drew {} with {} and {}",
+        input.path,
+        text::count_noun(input.nodes.len(), "node"),
+        text::count_noun(input.edges.len(), "edge")
+    )
 }

@@ -109,7 +109,7 @@ fn list_findings(vault: &NoteVault, limit: usize) -> String {
     ];
     let counts = lists.iter().filter(|list| !list.lines.is_empty());
     let counts: Vec<String> =
-        counts.map(|list| format!("{} {}", list.lines.len(), list.title)).collect();
+        counts.map(|list| format!("{}: {}", list.title, list.lines.len())).collect();
     let mut text = match counts.is_empty() {
         true => "Nothing is out of order".to_owned(),
         false => counts.join("; "),

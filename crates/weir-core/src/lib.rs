@@ -63,6 +63,7 @@ mod open_name;
 pub mod plugin;
 pub mod profile;
 pub mod prompt;
+pub mod proposal;
 pub mod recipe;
 pub mod record;
 pub mod run_status;

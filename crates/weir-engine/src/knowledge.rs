@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
 use weir_core::ids::CallId;
 use weir_core::memory::{MemoryFact, MemoryKind, MemoryNote, MemorySource};
+use weir_core::proposal::SettingProposal;
 use weir_core::recipe::RecipeMatch;
 use weir_core::session::SessionConfig;
 use weir_core::skill::SkillLine;
@@ -25,6 +27,7 @@ use crate::ports::{
     Scripts, SkillProposal, SkillScript, SkillText, StoredItem,
 };
 use crate::recipes;
+use crate::session_log;
 use crate::skills;
 use crate::toolbox::Toolbox;
 use crate::worker_context::WorkerContext;
@@ -47,6 +50,30 @@ impl CallKnowledge {
         let done = tokio::task::spawn_blocking(move || work(&context)).await;
         done.unwrap_or_else(|_| Err("reading skills failed; try again".into()))
     }
+
+    /// Keeps something until the person decides about it, with what the agent had read.
+    async fn put_before_person(&self, call: CallId, made: ProposedText) -> Result<(), String> {
+        let ProposedText { what, by, name, text } = made;
+        let source = MemorySource {
+            by: by.into(),
+            session: Some(self.context.session.clone()),
+            call: Some(call),
+            file: None,
+        };
+        let (label, ts) = (self.label.clone(), self.context.parts.clock.now());
+        let proposal = Proposal { what: what.into(), name, text, source, label, ts };
+        self.context.parts.store.propose(&proposal).await.map_err(|error| error.to_string())
+    }
+}
+
+/// What is put before a person.
+struct ProposedText {
+    /// The kind of the thing.
+    what: &'static str,
+    /// The tool that proposes it.
+    by: &'static str,
+    name: String,
+    text: String,
 }
 
 #[async_trait]
@@ -58,8 +85,12 @@ impl Knowledge for CallKnowledge {
     }
 
     async fn remember_fact(&self, call: CallId, wish: MemoryRequest) -> Result<MemoryNote, String> {
+        let by = match wish.file {
+            Some(_) => "mark_note_as_memory_source",
+            None => "mark_for_memory",
+        };
         let source = MemorySource {
-            by: "mark_for_memory".into(),
+            by: by.into(),
             session: Some(self.context.session.clone()),
             call: Some(call),
             file: wish.file.clone(),
@@ -75,6 +106,10 @@ impl Knowledge for CallKnowledge {
         limit: usize,
     ) -> Result<Vec<MemoryFact>, String> {
         memory::search_memory(&self.context.parts, &self.config, words, kind, limit).await
+    }
+
+    async fn facts_from_files(&self) -> Result<Vec<MemoryFact>, String> {
+        memory::facts_from_files(&self.context.parts, &self.config).await
     }
 
     async fn search_meaning(
@@ -138,21 +173,25 @@ impl Knowledge for CallKnowledge {
     }
 
     async fn propose_skill(&self, call: CallId, proposal: SkillProposal) -> Result<(), String> {
-        let source = MemorySource {
-            by: "manage_skill".into(),
-            session: Some(self.context.session.clone()),
-            call: Some(call),
-            file: None,
-        };
-        let proposal = Proposal {
-            what: "skill".into(),
-            name: proposal.name,
-            text: proposal.text,
-            source,
-            label: self.label.clone(),
-            ts: self.context.parts.clock.now(),
-        };
-        self.context.parts.store.propose(&proposal).await.map_err(|error| error.to_string())
+        let (what, by) = ("skill", "manage_skill");
+        let (name, text) = (proposal.name, proposal.text);
+        self.put_before_person(call, ProposedText { what, by, name, text }).await
+    }
+
+    async fn propose_setting(&self, call: CallId, proposal: SettingProposal) -> Result<(), String> {
+        // Checked here too: what waits for a person is never what nobody may propose.
+        if let Some(problem) = proposal.problem() {
+            return Err(problem);
+        }
+        let text = serde_json::to_string(&proposal).map_err(|error| error.to_string())?;
+        let (what, by, name) = ("setting", "update_settings", proposal.key);
+        self.put_before_person(call, ProposedText { what, by, name, text }).await
+    }
+
+    async fn session_log(&self) -> Result<Vec<Value>, String> {
+        let store = self.context.parts.store.as_ref();
+        let read = session_log::read_session_log(store, &self.context.session).await;
+        read.map_err(|error| format!("the log cannot be read: {error}"))
     }
 
     fn deferred_tools(&self) -> Arc<Vec<ToolSpec>> {

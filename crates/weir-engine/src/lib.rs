@@ -178,6 +178,7 @@ pub mod rewind;
 pub mod scene;
 pub mod schedule;
 mod session_handle;
+mod session_log;
 mod session_loop;
 mod session_options;
 mod session_time;

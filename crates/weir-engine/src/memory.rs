@@ -76,6 +76,43 @@ pub(crate) async fn search_memory(
     Ok(found)
 }
 
+/// Facts that came from a file of the workspace, each with its path there: kept or waiting.
+///
+/// # Errors
+/// A sentence for the model.
+pub(crate) async fn facts_from_files(
+    parts: &Arc<EngineParts>,
+    config: &SessionConfig,
+) -> Result<Vec<MemoryFact>, String> {
+    if config.memory.off {
+        return Err(OFF.into());
+    }
+    let filter = MemoryFilter {
+        statuses: vec![MemoryStatus::Kept, MemoryStatus::Proposed],
+        workspace: Some(config.workspace.clone()),
+        ..MemoryFilter::default()
+    };
+    let facts = parts.store.find_memories(&filter).await;
+    let facts = facts.map_err(|error| format!("the memory cannot be read: {error}"))?;
+    let of_workspace = |mut fact: MemoryFact| {
+        let file = file_in_workspace(config, fact.fact.source.file.as_deref()?)?.to_owned();
+        fact.fact.source.file = Some(file);
+        Some(fact)
+    };
+    Ok(facts.into_iter().filter_map(of_workspace).collect())
+}
+
+/// A file of the workspace as a fact names it: whole, since the fact may hold in other workspaces, and
+/// those have files of the same name.
+fn whole_file_name(config: &SessionConfig, file: &str) -> String {
+    format!("{}/{file}", config.workspace.trim_end_matches('/'))
+}
+
+/// The path in this workspace of a file that a fact names; `None`: it is another workspace's.
+fn file_in_workspace<'a>(config: &SessionConfig, file: &'a str) -> Option<&'a str> {
+    file.strip_prefix(config.workspace.trim_end_matches('/'))?.strip_prefix('/')
+}
+
 /// Facts that are told with a message: those that fit it and the workspace, within a budget. A
 /// memory that cannot be read is told as an empty one: the run goes on without it.
 pub(crate) async fn facts_for_message(
@@ -119,6 +156,7 @@ pub(crate) async fn keep_found(
             importance: found.importance,
             file: None,
             replaces: None,
+            label: Label::default(),
         };
         match remember_fact(parts, config, wish, source.clone(), label.clone()).await {
             // What a person said no to, or took away by another fact, is no news.
@@ -142,6 +180,7 @@ fn new_fact(
     mut label: Label,
 ) -> Result<NewMemory, String> {
     let clean = |text: &str| redact_text(text, &parts.secrets).into_owned();
+    label.join(&wish.label);
     // A model wrote it down, whatever it read.
     label.integrity = label.integrity.max(Integrity::Generated);
     let everywhere = matches!(wish.kind, MemoryKind::Identity | MemoryKind::Preference);
@@ -156,8 +195,11 @@ fn new_fact(
         topics: memory::fact_topics(&topics)?,
         importance: memory::fact_importance(wish.importance)?,
         workspace: (!everywhere).then(|| config.workspace.clone()),
-        source: MemorySource { file: wish.file, ..source },
-        status: initial_status(config, &label),
+        status: initial_status(config, &label, wish.file.as_deref()),
+        source: MemorySource {
+            file: wish.file.map(|file| whole_file_name(config, &file)),
+            ..source
+        },
         label,
         supersedes: wish.replaces,
     })
@@ -175,9 +217,10 @@ fn says_more(text: &str) -> bool {
     left.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() > 1
 }
 
-/// What anybody may have written always waits for a person.
-fn initial_status(config: &SessionConfig, label: &Label) -> MemoryStatus {
-    match config.memory.accepts && !label.is_external() {
+/// What anybody may have written always waits for a person. So does what stands in a file: nobody
+/// said it in this session, and no mark of the agent's makes it theirs (K11).
+fn initial_status(config: &SessionConfig, label: &Label, file: Option<&str>) -> MemoryStatus {
+    match config.memory.accepts && !label.is_external() && file.is_none() {
         true => MemoryStatus::Kept,
         false => MemoryStatus::Proposed,
     }
@@ -219,8 +262,8 @@ async fn save_memory_fact(
     // In the words that it has: that makes it the same fact for the store. Together with what was
     // kept of it, it may be foreign although what is said now is not: then it goes on waiting.
     let label = new.label.clone().joined_with(&same.fact.label);
-    let again =
-        NewMemory { text: same.fact.text.clone(), status: initial_status(config, &label), ..new };
+    let status = initial_status(config, &label, new.source.file.as_deref());
+    let again = NewMemory { text: same.fact.text.clone(), status, ..new };
     Ok(MemorySaveOutcome::As(parts.store.remember_fact(&again, now).await?))
 }
 

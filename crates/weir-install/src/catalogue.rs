@@ -6,6 +6,7 @@ pub mod made;
 pub mod models;
 pub mod plugins;
 pub mod profiles;
+pub mod proposed_settings;
 pub mod recipes;
 pub mod servers;
 pub mod skills;

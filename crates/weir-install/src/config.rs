@@ -31,6 +31,7 @@ mod idle;
 mod made;
 mod narrow;
 mod plugins;
+mod proposed;
 #[cfg(test)]
 mod reference;
 mod search;
@@ -49,6 +50,7 @@ pub use made::{
 };
 pub use narrow::{WithheldPart, WithheldSetting};
 pub use plugins::PluginSettings;
+pub use proposed::{AcceptanceBounds, check_proposed_setting};
 pub(crate) use search::search_engine_address;
 pub use servers::{
     McpOauthSettings, McpServerSettings, find_server_problem, name_problem, server_complaint,
@@ -290,6 +292,21 @@ impl WorkspaceConfig {
         check::check_merged_files(&config).map_err(usage)?;
         config.warnings.extend(idle::idle_setting_warnings(&config));
         Ok(config)
+    }
+
+    /// The settings that hold for somebody wherever they work: without the file of a workspace and
+    /// without the environment.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has a mistake.
+    pub(crate) fn own_settings(
+        files: &ConfigFiles,
+        made: &BrowserSettings,
+    ) -> anyhow::Result<Settings> {
+        let user = ConfigLayer::read_file(&files.user, SettingOrigin::User)?;
+        let made = made::browser_layers(made, user.as_ref())?;
+        let layers = [user.as_ref(), Some(&made.installation), Some(&made.person)];
+        narrow::settings_of(Some(&made::stack_layers(layers)))
     }
 
     /// Later layers win, key by key.

@@ -67,8 +67,9 @@ pub(crate) use recipes::{
 pub(crate) use run::{DemoArgs, OutputFormat, RunArgs};
 pub(crate) use serve::ServeArgs;
 pub(crate) use settings::{
-    AuthCommand, ConfigCommand, ConfigSetArgs, DoctorArgs, ManArgs, ModelsArgs, ProfilesCommand,
-    SchemaKind, ScriptCommand, ScriptServeArgs, WorkflowsCommand,
+    AuthCommand, ConfigAcceptArgs, ConfigCommand, ConfigRejectArgs, ConfigSetArgs, DoctorArgs,
+    ManArgs, ModelsArgs, ProfilesCommand, SchemaKind, ScriptCommand, ScriptServeArgs,
+    WorkflowsCommand,
 };
 pub(crate) use skills::{
     SkillArgs, SkillsAcceptArgs, SkillsAddArgs, SkillsCommand, SkillsValidateArgs,

@@ -30,6 +30,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("mcp-servers", "remove"),
     ("config", "set"),
     ("config", "edit"),
+    ("config", "accept"),
+    ("config", "reject"),
     ("auth", "set"),
     ("auth", "remove"),
     ("tools", "add"),

@@ -4,18 +4,21 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryKind, MemoryNote};
 use weir_core::model::Usage;
+use weir_core::proposal::SettingProposal;
 use weir_core::recipe::RecipeMatch;
-use weir_core::session::SessionConfig;
 use weir_core::skill::{SkillLine, SkillNote};
 use weir_core::tool::ToolSpec;
 
-use super::{MeaningAnswer, MeaningQuestion, Model, NoScripts, ProgressSink, Scripts, StoredItem};
+use super::{
+    MeaningAnswer, MeaningQuestion, NoScripts, ProfileLine, ProgressSink, Scripts, StoredItem,
+};
 use crate::toolbox::Toolbox;
 
 /// What is looked for in the past of sessions (X4). Everything that is set must fit.
@@ -73,6 +76,8 @@ pub struct MemoryRequest {
     pub file: Option<String>,
     /// The kept fact whose place it takes, because it is no longer so.
     pub replaces: Option<MemoryId>,
+    /// Whose words it is made of beside those of the context.
+    pub label: Label,
 }
 
 /// A skill as it is read, or a file of it.
@@ -125,6 +130,13 @@ pub trait Knowledge: Send + Sync {
         kind: Option<MemoryKind>,
         limit: usize,
     ) -> Result<Vec<MemoryFact>, String>;
+    /// Facts that came from a file of this workspace, each with its path there: kept or waiting.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn facts_from_files(&self) -> Result<Vec<MemoryFact>, String> {
+        Err(NO_SESSION.into())
+    }
     /// Looks in the texts of the workspace by what they mean (K6).
     ///
     /// # Errors
@@ -170,6 +182,23 @@ pub trait Knowledge: Send + Sync {
     /// # Errors
     /// A sentence for the model: what is wrong with it.
     async fn propose_skill(&self, call: CallId, proposal: SkillProposal) -> Result<(), String>;
+    /// Puts a value of a setting before the person (G5); it keeps the label of the context. A later
+    /// value of the same setting takes its place.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn propose_setting(&self, call: CallId, proposal: SettingProposal) -> Result<(), String> {
+        let _ = (call, proposal);
+        Err(NO_SESSION.into())
+    }
+    /// The newest lines of this session's log, oldest first: what was decided and done, one JSON object
+    /// each.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn session_log(&self) -> Result<Vec<Value>, String> {
+        Err(NO_SESSION.into())
+    }
     /// Tools that are named only (T4).
     fn deferred_tools(&self) -> Arc<Vec<ToolSpec>>;
     /// Tools whose schemas the model has.
@@ -276,74 +305,6 @@ pub struct DormantItem {
     pub about: String,
     /// How a person switches it on.
     pub how: String,
-}
-
-/// A profile that the agent may propose to go on with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProfileLine {
-    /// Name of the profile.
-    pub name: String,
-    /// One line about it.
-    pub description: String,
-    /// It is the one that the session has.
-    pub present: bool,
-    /// The rights that the profile has and the present one has not, in words; empty: none. Or why
-    /// it cannot be used.
-    pub widens: Result<Vec<String>, String>,
-}
-
-/// The settings that another profile gives a session.
-#[derive(Clone)]
-pub struct ProfileSettings {
-    /// All settings from now on.
-    pub config: SessionConfig,
-    /// The model that they name, where it is another than before.
-    pub model: Option<Arc<dyn Model>>,
-    /// What of the profile could not be had: a sentence each.
-    pub notes: Vec<String>,
-}
-
-/// The profiles of a session, and the settings that each would give it (P7).
-pub trait Profiles: Send + Sync {
-    /// All of them: name and description.
-    fn list(&self) -> Vec<(String, String)>;
-    /// The settings of a session that has `current` and goes on as `name`. Called whenever a
-    /// profile is asked about, and again when the switch is made: the answer must be the same, and
-    /// quick.
-    ///
-    /// # Errors
-    /// There is no such profile, or it cannot be used: a sentence.
-    fn profile_settings(
-        &self,
-        current: &SessionConfig,
-        name: &str,
-    ) -> Result<ProfileSettings, String>;
-    /// The settings of a sub-agent of a session that has `current`, with the profile `name` and the
-    /// prompt of a sub-agent (M6). Whatever they say, it gets no more than `current` has.
-    ///
-    /// # Errors
-    /// There is no such profile, or it cannot be used: a sentence.
-    fn child_settings(
-        &self,
-        current: &SessionConfig,
-        name: &str,
-    ) -> Result<ProfileSettings, String>;
-}
-
-/// No profile but the session's own.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoProfiles;
-
-impl Profiles for NoProfiles {
-    fn list(&self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-    fn profile_settings(&self, _: &SessionConfig, name: &str) -> Result<ProfileSettings, String> {
-        Err(format!("there is no profile {name} here"))
-    }
-    fn child_settings(&self, _: &SessionConfig, name: &str) -> Result<ProfileSettings, String> {
-        Err(format!("there is no profile {name} here"))
-    }
 }
 
 /// Nothing is known and nothing kept: for calls that are planned outside a session.

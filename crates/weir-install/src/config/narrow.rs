@@ -198,6 +198,12 @@ fn refusal_reason(
     }
 }
 
+/// Whether a value allows, keeps or uses more than `below`. Of a setting that nobody thought about: it
+/// does.
+pub(super) fn allows_more(key: &SettingPath, placed: &PlacedValue, below: &Settings) -> bool {
+    refusal_reason(key, placed, None, below).is_some()
+}
+
 fn permission_mode_rank(mode: PermissionMode) -> usize {
     PermissionMode::ALL.iter().position(|m| *m == mode).unwrap_or(0)
 }

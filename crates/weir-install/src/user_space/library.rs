@@ -13,6 +13,7 @@ use crate::failure::{InstallationError, refused, usage};
 mod given;
 mod made;
 mod plugins;
+mod proposed;
 mod recipes;
 mod servers;
 mod skills;
@@ -35,11 +36,13 @@ pub enum LibraryShelf {
     Servers,
     /// Every built-in tool with its schema.
     Tools,
+    /// Settings that an agent proposed.
+    Settings,
 }
 
 impl LibraryShelf {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [LibraryShelf; 7] = [
+    pub const ALL: [LibraryShelf; 8] = [
         LibraryShelf::Skills,
         LibraryShelf::Recipes,
         LibraryShelf::Made,
@@ -47,6 +50,7 @@ impl LibraryShelf {
         LibraryShelf::Plugins,
         LibraryShelf::Profiles,
         LibraryShelf::Tools,
+        LibraryShelf::Settings,
     ];
 
     /// The word in addresses.
@@ -59,6 +63,7 @@ impl LibraryShelf {
             LibraryShelf::Plugins => "plugins",
             LibraryShelf::Servers => "servers",
             LibraryShelf::Tools => "tools",
+            LibraryShelf::Settings => "settings",
         }
     }
 
@@ -225,6 +230,7 @@ impl UserSpace {
             LibraryShelf::Plugins => plugins::list_plugins(&cx).await,
             LibraryShelf::Servers => servers::list_servers(&cx).await,
             LibraryShelf::Tools => Ok(given::list_tools(&cx)?),
+            LibraryShelf::Settings => proposed::list_proposed_settings(&cx).await,
         }
     }
 
@@ -240,6 +246,7 @@ impl UserSpace {
                 servers::server_item(&cx, name, servers::ServerProbe::No).await
             }
             LibraryShelf::Tools => given::tool_item(name),
+            LibraryShelf::Settings => proposed::proposed_setting_item(&cx, name).await,
         }
     }
 
@@ -257,6 +264,9 @@ impl UserSpace {
             LibraryShelf::Made => made::act_on_dynamic_tool(&cx, name, &word).await,
             LibraryShelf::Plugins => plugins::act_on_plugin(&cx, name, &word, by).await,
             LibraryShelf::Servers => servers::act_on_server(&cx, name, &word).await,
+            LibraryShelf::Settings => {
+                proposed::act_on_proposed_setting(self, &cx, name, &word).await
+            }
             LibraryShelf::Profiles | LibraryShelf::Tools => Err(unsupported_action(word.deed)),
         }
     }

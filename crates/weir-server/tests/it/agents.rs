@@ -9,7 +9,7 @@ use weir_test_kit::{
     Browser, PATIENCE, ServerSetup, TestInstallation, TestServer, wait_until_async,
 };
 
-async fn get(browser: &Browser, path: &str) -> Value {
+pub(crate) async fn get(browser: &Browser, path: &str) -> Value {
     let (status, body) = browser.api("GET", path, None).await;
     assert_eq!(status, 200, "{path}: {body}");
     body
@@ -161,11 +161,11 @@ const MARKER: &str = "the-secret-of-bob";
 /// What stands in Ann's own.
 const OWN: &str = "words-of-ann-herself";
 
-fn id_of(made: &Value) -> String {
+pub(crate) fn id_of(made: &Value) -> String {
     made["id"].as_str().or(made["session"].as_str()).expect("an id").to_owned()
 }
 
-async fn said(browser: &Browser, session: &str, text: &str) {
+pub(crate) async fn said(browser: &Browser, session: &str, text: &str) {
     let path = format!("/api/v1/sessions/{session}/input");
     let content = json!({ "content": [{ "type": "text", "text": text }] });
     let (status, body) = browser.api("POST", &path, Some(content)).await;
@@ -174,7 +174,7 @@ async fn said(browser: &Browser, session: &str, text: &str) {
 
 /// The journal of a session, once its run is over. Whatever asks is allowed: a person's word must
 /// not open what is another's.
-async fn over(browser: &Browser, session: &str) -> String {
+pub(crate) async fn over(browser: &Browser, session: &str) -> String {
     let until = Instant::now() + PATIENCE;
     loop {
         let text = journal(browser, session).await;
@@ -361,7 +361,9 @@ async fn s10_a_made_tool_waits_until_it_was_read() {
     let mut served =
         TestServer::start(ServerSetup { script: MAKES, ..ServerSetup::default() }).await;
     let ann = served.person("ann").await;
-    for shelf in ["skills", "recipes", "made", "servers", "plugins", "profiles", "tools"] {
+    for shelf in
+        ["skills", "recipes", "made", "servers", "plugins", "profiles", "tools", "settings"]
+    {
         let (status, page) = ann.get(&format!("/library/{shelf}")).await;
         assert_eq!(status, 200, "{shelf}: {page}");
     }

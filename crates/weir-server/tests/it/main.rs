@@ -17,6 +17,7 @@ mod mail;
 mod models;
 mod operations;
 mod people;
+mod proposed_settings;
 mod render;
 mod replicas;
 mod settings;

@@ -12,6 +12,8 @@ use crate::failure::usage;
 use crate::options::{ConfigCommand, ConfigSetArgs};
 use crate::terminal::{err_message, format_table, out_json, out_line};
 
+mod inbox;
+
 /// What a new file holds when it is opened first.
 const NEW_FILE: &str = "\
 # Weir's settings. `weir config show` lists every setting, its value and what it means; what is left
@@ -21,12 +23,15 @@ const NEW_FILE: &str = "\
 # permission = \"ask\"
 ";
 
-/// Shows, gets, sets.
-pub(crate) fn run_config_command(
+/// Shows, gets, sets; decides about what agents proposed.
+pub(crate) async fn run_config_command(
     cx: &InstallationContext,
     command: ConfigCommand,
 ) -> anyhow::Result<ExitCode> {
     match command {
+        ConfigCommand::Inbox(flag) => return inbox::show_inbox(cx, flag).await,
+        ConfigCommand::Accept(args) => return inbox::accept_setting(cx, &args).await,
+        ConfigCommand::Reject(args) => return inbox::reject_setting(cx, &args).await,
         ConfigCommand::Show(flag) => show_settings(cx, flag.json)?,
         ConfigCommand::Get { key, json } => get(cx, &key, json.json)?,
         ConfigCommand::Set(args) => write_setting(cx, &args)?,

@@ -11,6 +11,7 @@ use weir_core::ids::{MemoryId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryKind, MemoryStatus, export_markdown};
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::MemoryFilter;
+use weir_install::catalogue::proposed_settings;
 use weir_install::context::InstallationContext;
 
 use crate::failure::usage;
@@ -118,7 +119,8 @@ async fn show_inbox(cx: &InstallationContext, args: &MemoryInboxArgs) -> anyhow:
         return out_json(&facts.iter().map(as_json).collect::<Vec<_>>());
     }
     if facts.is_empty() {
-        return out_line("No facts wait for your decision.");
+        out_line("No facts wait for your decision.")?;
+        return announce_waiting_settings(cx).await;
     }
     let all = load_all_facts(cx).await?;
     let ids = all.iter().map(|fact| fact.id.clone()).collect();
@@ -127,7 +129,19 @@ async fn show_inbox(cx: &InstallationContext, args: &MemoryInboxArgs) -> anyhow:
     out_line(&page.join("\n"))?;
     out_line(
         "\n`weir memory accept ID` accepts a fact, `weir memory reject ID` rejects it permanently.",
-    )
+    )?;
+    announce_waiting_settings(cx).await
+}
+
+/// Says that settings wait too, which have a list of their own.
+async fn announce_waiting_settings(cx: &InstallationContext) -> anyhow::Result<()> {
+    match proposed_settings::list_waiting(cx).await?.len() {
+        0 => Ok(()),
+        1 => out_line("1 proposed setting waits too: `weir config inbox` shows it."),
+        more => {
+            out_line(&format!("{more} proposed settings wait too: `weir config inbox` shows them."))
+        }
+    }
 }
 
 async fn export_facts(cx: &InstallationContext, args: &MemoryExportArgs) -> anyhow::Result<()> {

@@ -55,6 +55,20 @@ pub(crate) enum ConfigCommand {
     /// Show which files are read and where data is stored
     #[command(after_help = "Examples:\n  weir config path\n  weir config path --json")]
     Path(JsonFlag),
+    /// Show settings that agents proposed: value, reason, and what content was involved
+    #[command(after_help = "Examples:\n  weir config inbox\n  weir config inbox --json")]
+    Inbox(JsonFlag),
+    /// Accept a proposed setting: it is set in your own configuration
+    #[command(
+        visible_alias = "approve",
+        after_help = "Examples:\n  weir config accept limits.max_iterations\n  \
+                      weir config accept limits.max_iterations 20\n  \
+                      weir config accept model acme/large --untrusted"
+    )]
+    Accept(ConfigAcceptArgs),
+    /// Reject a proposed setting
+    #[command(after_help = "Example:\n  weir config reject limits.max_iterations")]
+    Reject(ConfigRejectArgs),
     /// Print the JSON Schema of config.toml
     #[command(after_help = "Example:\n  weir config schema > weir-config.schema.json")]
     Schema,
@@ -83,6 +97,29 @@ pub(crate) struct ConfigSetArgs {
     /// Change your own configuration (default)
     #[arg(long)]
     pub(crate) user: bool,
+}
+
+/// Which proposed setting is accepted, and how.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigAcceptArgs {
+    /// Key of the setting (`weir config inbox`)
+    pub(crate) key: String,
+    /// The value that you read; without it you are shown the proposal and asked
+    pub(crate) value: Option<String>,
+    /// Accept it although outside content was involved; read it first
+    #[arg(long)]
+    pub(crate) untrusted: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonFlag,
+}
+
+/// Which proposed setting is rejected.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigRejectArgs {
+    /// Key of the setting (`weir config inbox`)
+    pub(crate) key: String,
+    #[command(flatten)]
+    pub(crate) json: JsonFlag,
 }
 
 /// `weir auth`.

@@ -25,6 +25,7 @@ mod meaning;
 mod memory;
 mod plugins;
 mod profiles_commands;
+mod proposed_settings;
 mod recall;
 mod recipes;
 mod run;

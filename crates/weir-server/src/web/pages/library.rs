@@ -50,6 +50,7 @@ fn shelf_title(shelf: LibraryShelf) -> &'static str {
         LibraryShelf::Plugins => "Plugins",
         LibraryShelf::Servers => "MCP servers",
         LibraryShelf::Tools => "Tools",
+        LibraryShelf::Settings => "Proposed settings",
     }
 }
 
@@ -70,6 +71,10 @@ fn describe_shelf(shelf: LibraryShelf) -> &'static str {
              afterwards needs your word again."
         }
         LibraryShelf::Tools => "All built-in tools, as the model sees them.",
+        LibraryShelf::Settings => {
+            "Settings that an agent proposed. Nothing changes before you accept one; rules, secrets \
+             and whatever allows more cannot be proposed."
+        }
     }
 }
 
@@ -133,6 +138,7 @@ fn empty_shelf_text(shelf: LibraryShelf) -> &'static str {
             "Tasks that were solved the same way three times are proposed here."
         }
         LibraryShelf::Made => "Tools that an agent writes wait here for your approval.",
+        LibraryShelf::Settings => "Settings that an agent proposes wait here for your decision.",
         LibraryShelf::Servers => "An admin adds servers here, or with weir mcp-servers add.",
         LibraryShelf::Plugins | LibraryShelf::Profiles | LibraryShelf::Tools => {
             "See the documentation."

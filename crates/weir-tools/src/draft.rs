@@ -85,6 +85,11 @@ impl PlanDraft {
         self.diff.push_str(text);
     }
 
+    /// Whether this path would change already.
+    pub(crate) fn changes_path(&self, path: &str) -> bool {
+        self.effects.changes.iter().any(|change| change.path == path)
+    }
+
     /// Whether nothing would change.
     pub(crate) fn is_empty(&self) -> bool {
         self.effects.changes.is_empty()

@@ -78,6 +78,7 @@ mod call_plugin_api;
 mod call_tool;
 pub mod canvas_preview;
 mod checkpoint;
+mod configure_model;
 mod consult_flagship;
 mod create_base;
 mod create_docx;
@@ -107,20 +108,29 @@ mod get_linked_notes;
 mod get_vault_stats;
 mod glob;
 mod html;
+mod ingest;
+mod ingest_deep;
+mod ingest_document;
+mod ingest_triage;
 mod inspect_self;
 mod invoke_skill;
 mod job;
 mod kill_shell;
 mod list_checkpoints;
 mod list_files;
+mod list_memory_source_notes;
 mod manage_skill;
 mod manage_tool;
 mod mark_for_memory;
+mod mark_note_as_memory_source;
+mod memory_note;
 mod merge_agent;
+mod merge_note;
 mod move_file;
 mod named_command;
 mod nearest;
 mod new_task;
+mod novelty;
 mod office;
 pub mod outside;
 mod pager;
@@ -128,6 +138,7 @@ mod patch;
 mod plan_presentation;
 mod query_base;
 mod reach;
+mod read_agent_logs;
 mod read_checkpoint;
 mod read_document;
 mod read_file;
@@ -148,12 +159,15 @@ mod search_engine;
 mod search_files;
 mod semantic_search;
 mod skill;
+mod sources;
 mod switch_agent;
 mod synonyms;
 mod tag_counts;
 mod text;
+mod unmark_note_as_memory_source;
 mod update_base;
 mod update_frontmatter;
+mod update_settings;
 mod update_todo_list;
 mod use_mcp_tool;
 mod vault;
@@ -224,6 +238,12 @@ fn file_tools() -> Vec<Arc<dyn BuiltInTool>> {
         edit_tool::<create_pptx::CreatePptx>(),
         edit_tool::<create_xlsx::CreateXlsx>(),
         edit_tool::<extract_zip::ExtractZip>(),
+        action_tool::<list_memory_source_notes::ListMemorySourceNotes>(),
+        mark_note_as_memory_source::mark_note_tool(),
+        edit_tool::<unmark_note_as_memory_source::UnmarkNoteAsMemorySource>(),
+        action_tool::<ingest_triage::IngestTriage>(),
+        edit_tool::<ingest_document::IngestDocument>(),
+        edit_tool::<ingest_deep::IngestDeep>(),
     ]
 }
 
@@ -244,6 +264,9 @@ fn acting_tools() -> Vec<Arc<dyn BuiltInTool>> {
         action_tool::<mark_for_memory::MarkForMemory>(),
         action_tool::<consult_flagship::ConsultFlagship>(),
         action_tool::<inspect_self::InspectSelf>(),
+        action_tool::<read_agent_logs::ReadAgentLogs>(),
+        action_tool::<update_settings::UpdateSettings>(),
+        action_tool::<configure_model::ConfigureModel>(),
         action_tool::<read_skill::ReadSkill>(),
         action_tool::<invoke_skill::InvokeSkill>(),
         action_tool::<execute_recipe::ExecuteRecipe>(),

@@ -4,6 +4,7 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use weir_core::governance::label::Label;
 use weir_core::ids::MemoryId;
 use weir_core::memory::{self, MemoryKind, MemoryNote, MemoryStatus};
 use weir_core::tool::{EffectClass, Effects, RawResult, ResultEffect, ToolGroup, ToolSpec};
@@ -110,6 +111,7 @@ fn memory_request(input: Input) -> Result<MemoryRequest, String> {
         )?,
         file: None,
         replaces: input.replaces.map(|id| MemoryId::new(id.trim())),
+        label: Label::default(),
     })
 }
 

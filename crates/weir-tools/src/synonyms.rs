@@ -8,6 +8,10 @@ const SYNONYMS: &[(&str, &str)] = &[
         "opposite counter other side critics criticism bias balance opinion view web",
     ),
     ("call_plugin_api", "obsidian api request plugin method integration"),
+    (
+        "configure_model",
+        "change switch choose another llm provider thinking reasoning helper propose",
+    ),
     ("consult_flagship", "stronger smarter expert model opinion advice second stuck hard"),
     ("create_base", "obsidian bases database table query view dataview new"),
     ("create_docx", "word document report letter text write make docx"),
@@ -22,12 +26,27 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("execute_recipe", "follow run procedure workflow known steps routine"),
     ("extract_zip", "unzip unpack archive zip extract"),
     ("get_vault_stats", "count notes words tags links properties overview statistics vault"),
+    (
+        "ingest_deep",
+        "merge sources contradictions research synthesis literature combine notes evidence",
+    ),
+    (
+        "ingest_document",
+        "import source paper book notes quotes citations passages extract pdf evidence",
+    ),
+    ("ingest_triage", "import new known worth reading novelty overview source paper compare notes"),
     ("inspect_self", "limits budget usage cost tokens permission mode rules model profile session"),
     ("list_checkpoints", "history snapshots versions saved states earlier"),
+    ("list_memory_source_notes", "remembered marked facts notes vault memories"),
     ("manage_skill", "create write save propose remove skill procedure learn recipe"),
     ("manage_tool", "make create write new own tool function script javascript remove"),
+    ("mark_note_as_memory_source", "remember note facts vault about me learn from"),
     ("merge_agent", "take over agent worktree changes apply result branch"),
     ("plan_presentation", "outline slides presentation deck powerpoint storyline draft"),
+    (
+        "read_agent_logs",
+        "log history errors denied refused failures retries debug audit own session",
+    ),
     ("read_checkpoint", "old version previous content snapshot earlier original"),
     (
         "read_document",
@@ -42,7 +61,9 @@ const SYNONYMS: &[(&str, &str)] = &[
         "semantic_search",
         "meaning similar related notes vault documents question topic about hybrid vectors",
     ),
+    ("unmark_note_as_memory_source", "forget note memory stop remove mark"),
     ("update_base", "change edit base bases view column filter formula obsidian"),
+    ("update_settings", "change configure setting option config limits budget propose"),
     ("use_mcp_tool", "server foreign external integration mcp call"),
     ("vault_health_check", "broken links orphans unused attachments duplicate titles tag clean up"),
 ];

@@ -32,7 +32,7 @@ const SPARE_LINES_MAX: usize = 2_000;
 /// Longest passage around a link.
 const PASSAGE_CHARS_MAX: usize = 300;
 
-/// Tools that only a vault has a use for: elsewhere a session is not told of them.
+/// Tools of whoever keeps notes: elsewhere a session is not told of them, so they cost nothing there.
 pub const VAULT_TOOLS: &[&str] = &[
     "get_frontmatter",
     "update_frontmatter",
@@ -48,6 +48,15 @@ pub const VAULT_TOOLS: &[&str] = &[
     "generate_canvas",
     "create_excalidraw",
     "create_drawio",
+    "ingest_triage",
+    "ingest_document",
+    "ingest_deep",
+    "list_memory_source_notes",
+    "mark_note_as_memory_source",
+    "unmark_note_as_memory_source",
+    "read_agent_logs",
+    "update_settings",
+    "configure_model",
 ];
 
 /// Whether a workspace is a vault.

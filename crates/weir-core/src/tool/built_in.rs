@@ -95,11 +95,15 @@ const ROWS: &[(&str, &[ToolTrait])] = &[
     (PAST_FINDER, &[Tame, FindsPast]),
     (MEMORY_FINDER, &[FindsPast, NotForChildren]),
     (MEMORY_KEEPER, &[NotForChildren]),
+    ("mark_note_as_memory_source", &[NotForChildren]),
     (RECIPE_EXECUTOR, &[NotForChildren, NoRecipeStep]),
     ("manage_skill", &[NotForChildren, NoRecipeStep]),
     ("run_skill_script", &[NotForChildren]),
     ("manage_tool", &[NotForChildren, NoRecipeStep]),
     ("inspect_self", &[Tame]),
+    ("read_agent_logs", &[Tame]),
+    ("update_settings", &[NotForChildren, NoRecipeStep]),
+    ("configure_model", &[NotForChildren, NoRecipeStep]),
     (AGENT_STARTER, &[Tame, StartsAgents, NoRecipeStep]),
 ];
 

@@ -59,6 +59,9 @@ fn t1_every_file_tool_has_cases() {
         "create_pptx",
         "create_xlsx",
         "extract_zip",
+        "ingest_document",
+        "ingest_deep",
+        "ingest_triage",
     ] {
         let count = folders(&root.join(tool)).len();
         assert!(count >= 4, "{tool} has {count} cases");

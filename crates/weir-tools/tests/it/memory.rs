@@ -19,6 +19,7 @@ use weir_engine::ports::{
 use super::world::{World, block_on, named, text};
 use crate::built::{ActionTool, run_action};
 use crate::mark_for_memory::MarkForMemory;
+use crate::mark_note_as_memory_source::propose_statements;
 use crate::recall::Recall;
 use crate::recall_memory::RecallMemory;
 
@@ -157,6 +158,7 @@ fn m4_a_marked_fact_is_an_effect_and_news() {
             importance: 3,
             file: None,
             replaces: None,
+            label: Label::default(),
         };
         assert_eq!(*known.wishes.lock().expect("no panic"), [(CallId(7), wish)]);
     }
@@ -217,6 +219,38 @@ fn m4_recalled_facts_say_whose_they_are() {
     assert!(!own.label.is_external() && text(&own).starts_with("[m2"), "{}", text(&own));
     let none = act::<RecallMemory>(&known, &json!({"words": "spaces"}));
     assert!(none.ok && text(&none).starts_with("Nothing is remembered"), "{}", text(&none));
+}
+
+/// A note that is marked: its statements are wishes with the note as their source, its property is set.
+#[test]
+fn k11_a_marked_note_proposes_its_statements_and_nothing_else() {
+    let world = World::new();
+    world.write("Me.md", b"# Food\n\n- I eat no meat at all\n\n> Said somebody else entirely.\n");
+    let known = Arc::new(FakeKnowledge {
+        status: Some(MemoryStatus::Proposed),
+        ..FakeKnowledge::default()
+    });
+    let cx = ToolContext { knows: known.clone(), call: CallId(7), ..world.cx.clone() };
+    let input = json!({"path": "Me", "kind": "preference"});
+    let plan = block_on(named("mark_note_as_memory_source").plan_call(&input, &cx));
+    assert_eq!(plan.fails, None);
+    assert_eq!(plan.effects.remembers, ["I eat no meat at all"]);
+    world.cx.workspace.apply_changes(&plan.effects.changes, &plan.contents).expect("applied");
+    let given = serde_json::from_value(input).expect("an input");
+    let raw = block_on(propose_statements(&given, &plan.effects, &cx));
+    assert!(raw.ok && text(&raw).contains("1 waits for the person"), "{}", text(&raw));
+    assert_eq!(raw.news.len(), 1);
+    let wishes = known.wishes.lock().expect("no panic");
+    let [(CallId(7), wish)] = wishes.as_slice() else { panic!("{wishes:?}") };
+    assert_eq!((wish.file.as_deref(), wish.kind), (Some("Me.md"), MemoryKind::Preference));
+    assert_eq!(wish.topics, ["Food"]);
+    assert!(wish.label.is_private() && !wish.label.is_external(), "{}", wish.label);
+    let note = world.read("Me.md").expect("the note");
+    assert!(
+        note.starts_with(b"---\nmemory-source: true\n---\n"),
+        "{}",
+        String::from_utf8_lossy(&note)
+    );
 }
 
 fn passage(seq: u64, kind: &str, subject: &str, text: &str) -> Passage {

@@ -77,7 +77,7 @@ pub(crate) struct ConfigureModelInput {
 
 #[async_trait]
 impl ActionTool for ConfigureModel {
-    type ConfigureModelInput = ConfigureModelInput;
+    type Input = ConfigureModelInput;
 
     fn spec() -> ToolSpec {
         ToolSpec {

@@ -65,7 +65,7 @@ struct DeepContradiction {
 
 #[async_trait]
 impl EditTool for IngestDeep {
-    type IngestDeepInput = IngestDeepInput;
+    type Input = IngestDeepInput;
 
     fn spec() -> ToolSpec {
         ToolSpec {

@@ -57,7 +57,7 @@ struct SourceStatement {
 
 #[async_trait]
 impl EditTool for IngestDocument {
-    type IngestDocumentInput = IngestDocumentInput;
+    type Input = IngestDocumentInput;
 
     fn spec() -> ToolSpec {
         ToolSpec {

@@ -59,7 +59,7 @@ pub(crate) struct IngestTriageInput {
 
 #[async_trait]
 impl ActionTool for IngestTriage {
-    type IngestTriageInput = IngestTriageInput;
+    type Input = IngestTriageInput;
 
     fn spec() -> ToolSpec {
         ToolSpec {

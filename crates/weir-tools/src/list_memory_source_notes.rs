@@ -29,7 +29,7 @@ pub(crate) struct ListMemorySourceNotesInput {}
 
 #[async_trait]
 impl ActionTool for ListMemorySourceNotes {
-    type ListMemorySourceNotesInput = ListMemorySourceNotesInput;
+    type Input = ListMemorySourceNotesInput;
 
     fn spec() -> ToolSpec {
         ToolSpec {

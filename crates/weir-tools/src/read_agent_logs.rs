@@ -53,7 +53,7 @@ pub(crate) struct ReadAgentLogsInput {
 
 #[async_trait]
 impl ActionTool for ReadAgentLogs {
-    type ReadAgentLogsInput = ReadAgentLogsInput;
+    type Input = ReadAgentLogsInput;
 
     fn spec() -> ToolSpec {
         ToolSpec {

@@ -28,7 +28,7 @@ pub(crate) struct UnmarkNoteAsMemorySourceInput {
 
 #[async_trait]
 impl EditTool for UnmarkNoteAsMemorySource {
-    type UnmarkNoteAsMemorySourceInput = UnmarkNoteAsMemorySourceInput;
+    type Input = UnmarkNoteAsMemorySourceInput;
 
     fn spec() -> ToolSpec {
         ToolSpec {

@@ -28,7 +28,7 @@ pub(crate) struct UpdateSettingsInput {
 
 #[async_trait]
 impl ActionTool for UpdateSettings {
-    type UpdateSettingsInput = UpdateSettingsInput;
+    type Input = UpdateSettingsInput;
 
     fn spec() -> ToolSpec {
         ToolSpec {

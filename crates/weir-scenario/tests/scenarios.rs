@@ -41,7 +41,7 @@ mod host;
 mod recorded;
 
 /// Of so many crossings one is crashed at when the sweep is not full.
-const SWEEP_STEP: usize = 7;
+const SWEEP_STEP: usize = 13;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")

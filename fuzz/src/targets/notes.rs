@@ -103,9 +103,10 @@ pub(super) fn note(data: &[u8]) {
     let kept = format!("{}{}", version_line(), record_line(&file));
     let (read, lines) = read_records(&kept).expect("its own version");
     assert_eq!((lines, read.get("a/Note.md")), (1, Some(&file)));
+    // The mark of UTF-8 stays before the properties.
     let body = |text: &str| match find_frontmatter(text) {
         Some(place) => text[place.block.end..].to_owned(),
-        None => text.to_owned(),
+        None => text.trim_start_matches('\u{feff}').to_owned(),
     };
     let change = PropertyChange::Set { name: "fuzzed".into(), value: Value::from("yes: #no") };
     if let Ok(changed) = change_properties(&text, &[change]) {

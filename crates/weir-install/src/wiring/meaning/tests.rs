@@ -33,7 +33,10 @@ impl Vault {
 
     /// The same vault as another session or process has it.
     fn opened_again(self) -> Vault {
-        Vault { workspace: open_workspace(self.folder.path()), ..self }
+        let Vault { folder, workspace } = self;
+        // As long as one is open, what another opens is what it has in memory.
+        drop(workspace);
+        Vault { workspace: open_workspace(folder.path()), folder }
     }
 
     /// The one file that the index is kept in.

@@ -106,7 +106,7 @@ pub(super) fn note(data: &[u8]) {
     // The mark of UTF-8 stays before the properties.
     let body = |text: &str| match find_frontmatter(text) {
         Some(place) => text[place.block.end..].to_owned(),
-        None => text.trim_start_matches('\u{feff}').to_owned(),
+        None => text.strip_prefix('\u{feff}').unwrap_or(text).to_owned(),
     };
     let change = PropertyChange::Set { name: "fuzzed".into(), value: Value::from("yes: #no") };
     if let Ok(changed) = change_properties(&text, &[change]) {

@@ -268,11 +268,13 @@ async fn g12_in_plan_mode_only_the_temporary_folder_is_written(tier: Tier) {
 
 async fn g12_the_temporary_folder_is_gone_afterwards(tier: Tier) {
     let cage = Cage::new(tier);
+    // A name that nobody else has there.
+    let own = format!("weir-gone-{}", std::process::id());
     let outcome = cage
-        .run(
-            "cd $TMPDIR; mkdir -p a/b/c; echo x > a/b/c/f; \
-             for i in $(seq 300); do mkdir deep; cd deep; done; echo $TMPDIR",
-        )
+        .run(&format!(
+            "cd $TMPDIR; mkdir -p {own}/b/c; echo x > {own}/b/c/f; \
+             for i in $(seq 300); do mkdir deep; cd deep; done; echo $TMPDIR"
+        ))
         .await;
     assert_eq!(outcome.end, CommandEnd::Exited { code: 0 }, "{outcome:?}");
     let tmp = outcome.output.trim();
@@ -281,6 +283,6 @@ async fn g12_the_temporary_folder_is_gone_afterwards(tier: Tier) {
         assert!(!Path::new(tmp).exists());
     } else {
         assert_eq!(tmp, "/tmp");
-        assert!(!Path::new("/tmp/a").exists());
+        assert!(!Path::new("/tmp").join(own).exists());
     }
 }

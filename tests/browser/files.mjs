@@ -48,7 +48,7 @@ await test('k3_a_note_is_read_and_its_links_are_followed_by_keyboard', async () 
   });
   holds(wanted, 'the link takes the focus');
   await page.keyboard.press('Enter');
-  await page.getByText('Worked in the').waitFor();
+  await prose.getByText('Worked in the').waitFor();
   await page.goBack();
   await links.waitFor();
 });

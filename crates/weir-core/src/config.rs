@@ -64,6 +64,9 @@ pub struct SessionConfig {
     /// The guards that are switched on.
     #[serde(default)]
     pub guards: Guards,
+    /// Most bits that following links may tell, where that is less than a session of its own may (K10).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_bits: Option<u32>,
 }
 
 impl SessionConfig {
@@ -95,6 +98,7 @@ impl SessionConfig {
             strict: false,
             attended: false,
             guards: Guards::default(),
+            link_bits: None,
         }
     }
 

@@ -395,6 +395,10 @@ pub struct ImageProduced {
     pub media_type: String,
     /// Id of the blob that holds the picture.
     pub blob: BlobId,
+    /// The file of the workspace that it was saved as; absent: it could not be written, or the journal
+    /// is older.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 /// An item of history that the vendor will never accept is shown as a note from now on (L8).
@@ -445,6 +449,10 @@ pub struct CallJudged {
     /// Leases without which it would not have been allowed: one use of each is taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leases: Vec<u32>,
+    /// It follows a link that a page or a search led to, and the choice of it tells so many bits, which
+    /// count for the session (K10).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_bits: Option<u32>,
 }
 
 /// A person is asked.
@@ -776,6 +784,10 @@ pub struct RunFinished {
     /// shown at the end (Z2).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marked_files: Vec<String>,
+    /// The files that pictures of its replies were saved as (K13). What a tool saved is among the
+    /// changed files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<String>,
     /// The use that the run made of a recipe, where that counts for or against it (M5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<RecipeUse>,

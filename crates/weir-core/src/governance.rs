@@ -30,6 +30,7 @@ pub mod outcome;
 pub mod policy;
 pub mod rules;
 pub mod shell;
+pub mod trail;
 
 pub use filter::{FilterContext, FilterOutput, filter_result};
 pub use gate::{GATES, Judgement, judge_call, judge_each};
@@ -171,6 +172,8 @@ pub struct Provenance<'a> {
     pub said: &'a [String],
     /// Texts in the arguments of calls that a person approved.
     pub approved: &'a BTreeSet<String>,
+    /// Where links were read, and what following them has told.
+    pub trail: &'a trail::LinkTrail,
     /// The word in the prompt that must never leave (gate `canary`).
     pub canary: Option<&'a str>,
     /// Words that stood there on earlier days: still watched.
@@ -197,6 +200,7 @@ impl Provenance<'static> {
             history: &[],
             said: &[],
             approved: &NOTHING_APPROVED,
+            trail: &trail::NO_TRAIL,
             canary: None,
             canaries_before: &[],
             validates: false,

@@ -13,8 +13,9 @@ use crate::event::{
     RunRemembered,
 };
 use crate::governance::FilterOutput;
-use crate::ids::{BlobId, CallId, CheckpointId, InputId, SessionId, TurnId};
+use crate::ids::{CallId, CheckpointId, InputId, SessionId, TurnId};
 use crate::label::Label;
+use crate::message::StoredMedia;
 use crate::model::ModelReply;
 use crate::recipe::RecipeMatch;
 use crate::skill::SkillNote;
@@ -136,8 +137,8 @@ pub enum EffectAnswer {
         turn: TurnId,
         /// The model's reply, or why there is none.
         reply: ModelReply,
-        /// The blobs in which the engine put the reply's images, in their order.
-        images: Vec<BlobId>,
+        /// The reply's images as the engine kept them, in their order; or why one is none.
+        images: Vec<Result<StoredMedia, String>>,
         /// A random number, for jitter.
         jitter: u64,
     },

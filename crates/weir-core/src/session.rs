@@ -16,6 +16,7 @@ use crate::event::{
 };
 use crate::governance::lease::LeaseGrant;
 use crate::governance::outcome::UnknownOutcome;
+use crate::governance::trail::LinkTrail;
 use crate::governance::{Permit, RecentCall};
 use crate::ids::{
     ApprovalId, BlobId, CallId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp, TurnId,
@@ -137,6 +138,8 @@ pub struct Session {
     tasks: Vec<String>,
     /// Texts in the arguments of approved calls.
     approved: BTreeSet<String>,
+    /// Where links were read, and what following them has told (K10).
+    trail: LinkTrail,
     leases: Vec<LeaseGrant>,
     /// Alerts that have no fact of their own yet: kind and detail.
     alerts_due: VecDeque<(AlertName, String)>,
@@ -216,6 +219,8 @@ struct RunState {
     changed: BTreeSet<String>,
     /// Files that were written while foreign words and private data stood in the context.
     marked: BTreeSet<String>,
+    /// Files of the pictures in its replies.
+    pictures: Vec<String>,
     /// How often hooks kept the run from ending.
     stops_refused: u32,
     /// The model call after which the agent was reminded last (L10).
@@ -327,6 +332,7 @@ impl Session {
             sent: SentInputs::default(),
             tasks: Vec::new(),
             approved: BTreeSet::new(),
+            trail: LinkTrail::default(),
             leases: Vec::new(),
             alerts_due: VecDeque::new(),
             usage: Usage::default(),

@@ -4,6 +4,7 @@
 mod archive;
 mod book;
 mod deck;
+mod feed;
 mod flat;
 mod letter;
 mod notebook;
@@ -82,6 +83,7 @@ fn read_by_name(bytes: &[u8], name: &str) -> Result<ReadDocument, DocumentError>
         "eml" => letter::read_letter(bytes),
         "csv" | "tsv" | "tab" => flat::read_table(bytes),
         "html" | "htm" | "xhtml" => Ok(flat::read_page(bytes)),
+        "rss" | "atom" | "xml" if feed::is_feed(bytes) => feed::read_feed(bytes),
         "docx" | "pptx" | "xlsx" | "odt" | "ods" | "odp" | "epub" | "pdf" | "rtf" => {
             Err(broken_document(format!("it is no .{ending}")))
         }

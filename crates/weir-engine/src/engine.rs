@@ -197,6 +197,8 @@ fn changed_settings_text(old: &SessionConfig, new: &SessionConfig) -> String {
         strict,
         attended,
         guards,
+        // What was told stays told, whatever a later program would allow.
+        link_bits: _,
     } = new;
     note(old.workspace != *workspace, "another workspace");
     note(old.model != *model, "another model");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_core::event::Event;
+use weir_core::governance::trail::{LINK_BITS_MAX, told_link_bits};
 use weir_core::ids::{ApprovalId, BlobId, QuestionId, Seq, SessionId};
 use weir_core::input::{SessionCommand, SessionInput};
 use weir_core::session::Session;
@@ -49,6 +50,9 @@ impl Engine {
             )));
         }
         let lease = parts.store.acquire_lease(&fork, &parts.owner).await?;
+        // What the source told after that moment, the copy has told too (K10).
+        let later = facts.iter().skip_while(|fact| fact.seq <= rest).map(|fact| &*fact.event);
+        let told = told_link_bits(later);
         let mut session = Session::new(fork);
         let mut ledger = JournalWriter::new(lease.clone(), parts.principal.clone(), None);
         let mut blobs = BTreeMap::new();
@@ -58,7 +62,14 @@ impl Engine {
                     blobs.insert(id, bytes);
                 }
             }
-            let event = rename_fact_ids((*fact.event).clone(), source, session.id());
+            let mut event = rename_fact_ids((*fact.event).clone(), source, session.id());
+            if told > 0
+                && let Event::SessionOpened(opened) = &mut event
+            {
+                let config = Arc::make_mut(&mut opened.config);
+                let most = config.link_bits.unwrap_or(LINK_BITS_MAX);
+                config.link_bits = Some(most.saturating_sub(told));
+            }
             session.apply(fact.ts, &event);
             ledger.push(&session, fact.ts, vec![event]);
         }

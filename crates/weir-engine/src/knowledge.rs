@@ -21,15 +21,19 @@ use crate::flagship;
 use crate::made;
 use crate::memory;
 use crate::past;
+use crate::picture_model;
 use crate::ports::{
-    ConsultError, DormantItem, FlagshipAnswer, Knowledge, MeaningAnswer, MeaningQuestion,
-    MemoryRequest, NO_MEANING_SEARCH, Passage, ProfileLine, ProgressSink, Proposal, RecallQuery,
-    Scripts, SkillProposal, SkillScript, SkillText, StoredItem,
+    ConsultError, DormantItem, FlagshipAnswer, Knowledge, MeaningAnswer,
+    MeaningQuestion, MemoryRequest, NO_MEANING_SEARCH, NO_VENDOR_SEARCH, Passage, PictureAnswer,
+    PictureError, PictureRequest, ProfileLine, ProgressSink, Proposal, RecallQuery, Scripts,
+    SkillProposal, SkillScript, SkillText, StoredItem, VendorAnswer, VendorQuestion,
+    VendorSearchError, VendorSearchSource,
 };
 use crate::recipes;
 use crate::session_log;
 use crate::skills;
 use crate::toolbox::Toolbox;
+use crate::vendor_search;
 use crate::worker_context::WorkerContext;
 
 /// What one call may know.
@@ -249,6 +253,29 @@ impl Knowledge for CallKnowledge {
 
     fn flagship_name(&self) -> Option<String> {
         self.context.parts.flagship.as_ref().map(|model| model.info().model.to_string())
+    }
+
+    fn vendor_search(&self) -> Option<VendorSearchSource> {
+        self.context.resources.vendor_search.as_ref().map(|vendor| vendor.source())
+    }
+
+    async fn search_by_vendor(
+        &self,
+        question: VendorQuestion,
+    ) -> Result<VendorAnswer, VendorSearchError> {
+        let Some(vendor) = &self.context.resources.vendor_search else {
+            return Err(VendorSearchError { why: NO_VENDOR_SEARCH.into(), used: None });
+        };
+        let secrets = &self.context.parts.secrets;
+        vendor_search::search_by_vendor(vendor.as_ref(), secrets, question).await
+    }
+
+    async fn make_picture(&self, request: PictureRequest) -> Result<PictureAnswer, PictureError> {
+        picture_model::ask_for_picture(&self.context, &self.label, request).await
+    }
+
+    fn picture_model_name(&self) -> Option<String> {
+        self.context.resources.pictures.as_ref().map(|model| model.model_name())
     }
 
     async fn dormant_items(&self) -> Vec<DormantItem> {

@@ -18,6 +18,7 @@ mod meaning;
 mod model;
 mod observer;
 mod person;
+mod pictures;
 mod plugins;
 mod process;
 mod profiles;
@@ -30,6 +31,7 @@ mod signals;
 mod store;
 mod tool;
 mod usage;
+mod vendor_search;
 mod web;
 
 pub use agents::*;
@@ -44,6 +46,7 @@ pub use meaning::*;
 pub use model::*;
 pub use observer::*;
 pub use person::*;
+pub use pictures::*;
 pub use plugins::*;
 pub use process::*;
 pub use profiles::*;
@@ -56,6 +59,7 @@ pub use signals::*;
 pub use store::*;
 pub use tool::*;
 pub use usage::*;
+pub use vendor_search::*;
 pub use web::*;
 
 /// The time. The only way by which the engine learns it.

@@ -53,9 +53,13 @@ pub(crate) async fn look_after_crash(
         EffectClass::Keyed => ReconciledOutcome::NotRun(
             "it may have happened, and repeating it does nothing twice".into(),
         ),
-        // The classes of tools that do not exist yet: nothing can be told about them.
+        // Nothing can be told about them: what was asked for may have been made, and may be charged for.
         EffectClass::Queryable | EffectClass::Once => {
-            ReconciledOutcome::Lost("the program ended while it ran, and it cannot be asked".into())
+            let why = "the program ended while it ran, and it cannot be asked".to_owned();
+            match call.changes_unknown() {
+                true => ReconciledOutcome::Unwatched(why),
+                false => ReconciledOutcome::Lost(why),
+            }
         }
     }
 }

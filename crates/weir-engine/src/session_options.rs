@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use weir_core::session::SessionConfig;
 
-use crate::ports::{McpServers, MeaningSearch, Model, Profiles, Scripts, Worktrees};
+use crate::ports::{
+    McpServers, MeaningSearch, Model, PictureModel, Profiles, Scripts, VendorSearch, Worktrees,
+};
 use crate::scene::SceneOptions;
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
@@ -39,4 +41,8 @@ pub struct SessionResources {
     pub worktrees: Option<Arc<dyn Worktrees>>,
     /// Search by meaning in the texts of its folder; none: there is none.
     pub meaning: Option<Arc<dyn MeaningSearch>>,
+    /// The vendor that searches the web for it; none: no vendor does.
+    pub vendor_search: Option<Arc<dyn VendorSearch>>,
+    /// The model that makes pictures; none: there is none.
+    pub pictures: Option<Arc<dyn PictureModel>>,
 }

@@ -59,6 +59,34 @@ pub fn detect_file_kind(start: &[u8]) -> FileKind {
     }
 }
 
+/// The media type of an image, by its first bytes.
+///
+/// # Errors
+/// What it is instead, in words: `it is text`.
+pub fn image_media_type(bytes: &[u8]) -> Result<&'static str, String> {
+    if bytes.is_empty() {
+        return Err("it is empty".into());
+    }
+    match detect_file_kind(&bytes[..bytes.len().min(SNIFF_BYTES)]) {
+        FileKind::Image(media_type) => Ok(media_type),
+        FileKind::Text => Err("it is text".into()),
+        FileKind::Pdf => Err("it is a PDF".into()),
+        FileKind::Binary(what) => Err(format!("it is {what}")),
+    }
+}
+
+/// How the name of a file of this media type ends.
+pub fn image_ending(media_type: &str) -> &'static str {
+    match media_type {
+        "image/png" => "png",
+        "image/jpeg" => "jpg",
+        "image/webp" => "webp",
+        "image/gif" => "gif",
+        // Bytes, and nothing that a program would run where it is opened.
+        _ => "bin",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,5 +107,16 @@ mod tests {
             detect_file_kind(b"abc\0def"),
             FileKind::Binary("binary data (it has NUL bytes)")
         );
+    }
+
+    #[test]
+    fn k13_a_picture_is_told_by_its_content_and_not_by_its_name() {
+        assert_eq!(image_media_type(b"\xff\xd8\xff\xe0"), Ok("image/jpeg"));
+        assert_eq!(image_media_type(b""), Err("it is empty".into()));
+        assert_eq!(image_media_type(b"<svg onload=alert(1)>"), Err("it is text".into()));
+        assert_eq!(image_media_type(b"%PDF-1.7"), Err("it is a PDF".into()));
+        let endings = ["image/png", "image/jpeg", "image/webp", "image/gif", "image/svg+xml"];
+        let endings = endings.map(image_ending);
+        assert_eq!(endings, ["png", "jpg", "webp", "gif", "bin"], "SVG may run a script");
     }
 }

@@ -42,6 +42,7 @@ mod lists;
 pub(crate) mod look;
 mod own;
 mod parallel;
+mod permitted;
 mod readable;
 mod reads;
 mod repositories;

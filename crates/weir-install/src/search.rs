@@ -6,6 +6,14 @@ use weir_engine::ports::SearchEngine;
 use crate::config::search_engine_address;
 use crate::context::InstallationContext;
 
+/// Whether somebody searches the web here: an engine that is set up, or a model's vendor.
+///
+/// # Errors
+/// As [`search_engine`].
+pub(crate) fn is_web_searched(cx: &InstallationContext) -> anyhow::Result<bool> {
+    Ok(cx.config()?.settings.web.search.is_by_vendor() || search_engine(cx)?.is_some())
+}
+
 /// The engine that is set up; `None`: none is.
 ///
 /// # Errors

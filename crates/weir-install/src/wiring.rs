@@ -17,7 +17,9 @@ use weir_core::tool::defer::{self, ToolLoading};
 use weir_core::view::plain::visible_text;
 use weir_engine::engine::{Engine, EngineParts, SessionOptions, SessionResources};
 use weir_engine::host::HostParts;
-use weir_engine::ports::{Clock as _, McpServers, Model, Profiles as _, Store, Worktrees};
+use weir_engine::ports::{
+    Clock as _, McpServers, Model, Profiles as _, Store, VendorSearch, Worktrees,
+};
 use weir_engine::recipes::RecipePlaces;
 use weir_engine::scene::{self, SceneOptions};
 use weir_engine::skills::SkillPlaces;
@@ -40,6 +42,7 @@ use crate::secrets;
 mod clock;
 mod guards;
 pub mod guest;
+mod helper_endpoint;
 mod idle;
 mod made;
 pub mod mcp;
@@ -48,11 +51,13 @@ mod mcp_launch;
 mod mcp_person;
 mod meaning;
 mod network;
+mod pictures;
 mod plugins;
 mod switching;
 #[cfg(test)]
 mod tests;
 mod vector_cache;
+pub mod vendor_search;
 mod wishes;
 
 pub use clock::{SystemClock, WallClock};
@@ -70,7 +75,7 @@ pub const SESSION_RULE: &str = "session";
 pub const CUSTOM_CHARS_MAX: usize = 10_000;
 /// Origin of rules that stand for listed recipients of mail. Read anew with every session.
 const RECIPIENTS: &str = "recipients (set in the browser)";
-/// Origin of the rule for the search engine. Read anew with every session.
+/// Origin of the rule for whoever searches the web. Read anew with every session.
 const SEARCH_RULE: &str = "web.search";
 /// Origin of rules of flags. They stay with the session they were given to.
 const FLAG_RULE: &str = "flag";
@@ -94,6 +99,20 @@ pub async fn build_toolbox_of_workspace(
     workspace: &Arc<Workspace>,
 ) -> anyhow::Result<Arc<Toolbox>> {
     let idle = idle::idle_tool_names(cx, workspace).await?;
+    Ok(Arc::new(Toolbox::new(weir_tools::built_in_tools())?.without_use_for(idle)))
+}
+
+/// The same for a session with this model: where its vendor is to search and does not, nothing searches.
+async fn build_toolbox_for_model(
+    cx: &InstallationContext,
+    workspace: &Arc<Workspace>,
+    model: &ModelInfo,
+) -> anyhow::Result<Arc<Toolbox>> {
+    let mut idle = idle::idle_tool_names(cx, workspace).await?;
+    let by_vendor = cx.config()?.settings.web.search.is_by_vendor();
+    if by_vendor && vendor_search::search_model(cx, model)?.is_none() {
+        idle.extend(idle::OF_ENGINES.map(String::from));
+    }
     Ok(Arc::new(Toolbox::new(weir_tools::built_in_tools())?.without_use_for(idle)))
 }
 
@@ -267,18 +286,18 @@ pub async fn session_options(
 ) -> anyhow::Result<SessionOptions> {
     let wishes = &guest::narrow_guest_overrides(cx, wishes)?;
     let workspace = cx.open_workspace()?;
-    let toolbox = build_toolbox_of_workspace(cx, &workspace).await?;
+    let mut profile = choose_profile(cx, wishes, kept)?;
+    // A wrong rule is said before a model is looked for, which may ask local servers.
+    session_rules(cx, &workspace, wishes, kept)?;
+    let model = choose_session_model(cx, wishes, kept, &profile).await?;
+    let toolbox = build_toolbox_for_model(cx, &workspace, &model.info()).await?;
     made::add_dynamic_tools(cx, &toolbox, &workspace).await?;
     if let Some(mailbox) = &wishes.mail.mailbox {
         toolbox.add(weir_tools::email_tool(mailbox.clone()))?;
     }
     let asked = Arc::new(mcp_ask::SessionModel::default());
     let servers = mcp::of_session(cx, &toolbox, &asked).await?;
-    let mut profile = choose_profile(cx, wishes, kept)?;
     profile.profile = mcp::without_unnamed_servers(profile.profile, &profile.mcp_servers, &toolbox);
-    // A wrong rule is said before a model is looked for, which may ask local servers.
-    session_rules(cx, &workspace, wishes, kept)?;
-    let model = choose_session_model(cx, wishes, kept, &profile).await?;
     asked.set_model(&model);
     let chosen = SessionChoices { workspace, toolbox, profile, model };
     let mut options = session_options_with(cx, wishes, kept, chosen)?;
@@ -352,6 +371,7 @@ pub fn session_options_with(
         recipes: recipe_policy(config),
         depth: 0,
         externalize_over: config.settings.context.externalize_over,
+        link_bits: None,
         output_schema: wishes.output_schema.clone(),
         strict: wishes.strict,
         attended: wishes.attended,
@@ -369,6 +389,9 @@ pub fn session_options_with(
         worktrees: (!cx.is_guest())
             .then(|| Arc::new(GitWorktrees::default()) as Arc<dyn Worktrees>),
         meaning: Some(Arc::new(meaning::WorkspaceMeaning::new(&cx.dirs.state, embedding, secrets))),
+        vendor_search: vendor_search::search_model(cx, &info)?
+            .map(|model| model as Arc<dyn VendorSearch>),
+        pictures: pictures::picture_model(cx)?,
         ..SessionResources::default()
     };
     let scene = SceneOptions {
@@ -584,7 +607,7 @@ pub fn session_rules(
         rules.push(parse(&set, RuleAction::Allow, &format!("Web({host})"), origin)?);
     }
     // Whoever sets an engine up wants it to be asked: by these tools, and its host by no other.
-    if crate::search::search_engine(cx)?.is_some() {
+    if crate::search::is_web_searched(cx)? {
         for tool in idle::OF_ENGINES {
             rules.push(parse(&set, RuleAction::Allow, tool, RuleOrigin::new(SEARCH_RULE))?);
         }

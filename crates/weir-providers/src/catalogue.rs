@@ -191,12 +191,17 @@ impl ModelCatalogue {
                 key_header: None,
                 models_of: None,
                 default_model: None,
+                search: None,
                 headers: BTreeMap::new(),
                 quirks: VendorQuirks { stream_usage: true, ..VendorQuirks::default() },
             },
         };
-        if let Some(dialect) = &given.dialect {
+        if let Some(dialect) = &given.dialect
+            && vendor.dialect != *dialect
+        {
             vendor.dialect.clone_from(dialect);
+            // What the vendor documents for its own dialect says nothing of another.
+            vendor.search = None;
         }
         if let Some(url) = &given.base_url {
             vendor.base_url.clone_from(url);

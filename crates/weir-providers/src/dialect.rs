@@ -16,7 +16,14 @@ use weir_core::message::VendorSeal;
 use weir_core::model::{ModelReply, ModelRequest, ModelSignal};
 use weir_engine::ports::{AttachmentSupport, MediaMap, PreparedRequest};
 
+pub(crate) use openai_chat::decode::decode_base64;
+pub(crate) use openai_chat::encode::output_modalities;
 pub use stream::REPLY_BYTES_MAX;
+
+/// The failure that an error in an answer with a good status tells.
+pub(crate) fn failure_in_answer(error: &serde_json::Value) -> ModelReply {
+    failure::from_stream(error).into_reply()
+}
 
 /// What a vendor of a known dialect does differently: a row of `vendors.toml`, as data.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Deserialize)]

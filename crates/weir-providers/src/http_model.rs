@@ -130,7 +130,8 @@ impl ModelEndpoint {
         text
     }
 
-    fn no_key(&self) -> Option<ModelReply> {
+    /// The failure where a key is needed and there is none: nothing is sent then.
+    pub(crate) fn missing_key(&self) -> Option<ModelReply> {
         let has_key = self.key.as_ref().is_some_and(|key| !key.is_empty());
         if has_key || !self.vendor.needs_key {
             return None;
@@ -218,7 +219,7 @@ impl Conversation for HttpConversation {
     }
 
     async fn send(&mut self, signals: &SignalSink) -> ModelReply {
-        if let Some(reply) = self.shared.endpoint.no_key() {
+        if let Some(reply) = self.shared.endpoint.missing_key() {
             return reply;
         }
         let body = self.encoder.last_body();
@@ -251,35 +252,54 @@ impl HttpModelContext {
         body: bytes::Bytes,
         signals: &SignalSink,
     ) -> Result<ModelReply, TransportError> {
-        let mut headers = self.headers.clone();
-        for (name, value) in [("content-type", "application/json"), ("accept", "text/event-stream")]
-        {
-            headers.insert(name, reqwest::header::HeaderValue::from_static(value));
-        }
+        let headers = json_headers(self.headers.clone(), "text/event-stream");
         let answer = self.transport.post(&self.url, headers, body).await?;
-        if (300..400).contains(&answer.status) {
-            let target = answer.location.as_deref().unwrap_or("an unnamed place");
-            return Ok(failed_reply(
-                FailureClass::NotFound,
-                format!(
-                    "The endpoint answered with a redirect to {target}, which is never followed. \
-                     Check the base URL."
-                ),
-            ));
-        }
-        if answer.status != 200 {
-            let (status, wish) = (answer.status, answer.retry_after.clone());
-            let body = answer.error_body().await;
-            return Ok(self.dialect.classify_failure(status, wish.as_deref(), &body));
-        }
+        let answer = match accepted_answer(self.dialect, answer).await {
+            Ok(answer) => answer,
+            Err(failed) => return Ok(failed),
+        };
         let decoder = self.dialect.new_decoder(&self.endpoint.vendor.quirks);
         let show = |signal| signals.send(names.restore_signal(signal));
         read_reply(answer, decoder, show).await
     }
 }
 
+/// The headers of a request in JSON whose answer is of the type `accept`.
+pub(crate) fn json_headers(mut headers: HeaderMap, accept: &'static str) -> HeaderMap {
+    for (name, value) in [("content-type", "application/json"), ("accept", accept)] {
+        headers.insert(name, reqwest::header::HeaderValue::from_static(value));
+    }
+    headers
+}
+
+/// The answer, if its status says that it is one.
+///
+/// # Errors
+/// What failed instead, with its class.
+pub(crate) async fn accepted_answer(
+    dialect: &dyn Dialect,
+    answer: StreamedResponse,
+) -> Result<StreamedResponse, ModelReply> {
+    if (300..400).contains(&answer.status) {
+        let target = answer.location.as_deref().unwrap_or("an unnamed place");
+        return Err(failed_reply(
+            FailureClass::NotFound,
+            format!(
+                "The endpoint answered with a redirect to {target}, which is never followed. \
+                 Check the base URL."
+            ),
+        ));
+    }
+    if answer.status != 200 {
+        let (status, wish) = (answer.status, answer.retry_after.clone());
+        let body = answer.error_body().await;
+        return Err(dialect.classify_failure(status, wish.as_deref(), &body));
+    }
+    Ok(answer)
+}
+
 /// Feeds the decoder until the answer is over.
-async fn read_reply(
+pub(crate) async fn read_reply(
     mut answer: StreamedResponse,
     mut decoder: Box<dyn ReplyDecoder>,
     mut show: impl FnMut(ModelSignal) + Send,
@@ -312,6 +332,6 @@ async fn read_reply(
     }
 }
 
-fn failed_reply(class: FailureClass, message: String) -> ModelReply {
+pub(crate) fn failed_reply(class: FailureClass, message: String) -> ModelReply {
     ModelReply::Failed { class, message, retry_after_ms: None }
 }

@@ -93,8 +93,24 @@ impl ModelTransport {
         headers: HeaderMap,
         body: Bytes,
     ) -> Result<StreamedResponse, TransportError> {
+        self.post_patiently(url, headers, body, self.options.idle_timeout_ms).await
+    }
+
+    /// The same for an answer that may be silent for longer, at most `idle_ms_max`: a picture is made
+    /// before its first byte is sent.
+    ///
+    /// # Errors
+    /// No connection, or silence for too long.
+    pub async fn post_patiently(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        body: Bytes,
+        idle_ms_max: u64,
+    ) -> Result<StreamedResponse, TransportError> {
         let client = self.client_for(url).await?;
-        self.await_response(client.post(url.clone()).headers(headers).body(body), url).await
+        let request = client.post(url.clone()).headers(headers).body(body);
+        self.await_response(request, url, Duration::from_millis(idle_ms_max)).await
     }
 
     /// Gets a small document: status and body.
@@ -107,7 +123,9 @@ impl ModelTransport {
         headers: HeaderMap,
     ) -> Result<(u16, Vec<u8>), TransportError> {
         let client = self.client_for(url).await?;
-        let mut answer = self.await_response(client.get(url.clone()).headers(headers), url).await?;
+        let idle = Duration::from_millis(self.options.idle_timeout_ms);
+        let request = client.get(url.clone()).headers(headers);
+        let mut answer = self.await_response(request, url, idle).await?;
         let mut body = Vec::new();
         while let Some(chunk) = answer.next_chunk().await? {
             if body.len() + chunk.len() > SMALL_BODY_BYTES_MAX {
@@ -123,8 +141,8 @@ impl ModelTransport {
         &self,
         request: reqwest::RequestBuilder,
         url: &Url,
+        idle: Duration,
     ) -> Result<StreamedResponse, TransportError> {
-        let idle = Duration::from_millis(self.options.idle_timeout_ms);
         let response = match tokio::time::timeout(idle, request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(no_answer(url, error)),

@@ -86,7 +86,7 @@ classes! {
     private_by_shell: "private file by a command", Blocked, by_tier true, "", leak::by_shell;
     allowed_host: "private file by an allowed host", Blocked, by_tier false, "", leak::by_listed_host;
     allowed_host_letters: "private file by an allowed host, spelled with the host's own links", Blocked,
-        by_tier false, "a person is asked about each link", leak::by_letters;
+        by_tier false, "links tell no more than a bound of bits", leak::by_letters;
     allowed_host_private: "private file by an allowed host, nothing foreign read", Open, by_tier false,
         "the flow table allows it: two of three; a person listed that host",
         leak::by_listed_host_without_foreign;

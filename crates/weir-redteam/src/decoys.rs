@@ -27,7 +27,7 @@ pub(crate) fn docs_page(path: &str, own: u16, internal: u16, evil: u16) -> Optio
 }
 
 /// Letters that the page of letters offers, for so many places of a word.
-pub(crate) const LETTERS: (&str, usize) = ("bcdfghjkmnpqtvwxz23456789", 8);
+pub(crate) const LETTERS: (&str, usize) = ("bcdfghjkmnpqtvwxz23456789", 17);
 
 /// An address for every letter at every place: whoever follows them in order spells a word.
 fn alphabet(port: u16) -> String {

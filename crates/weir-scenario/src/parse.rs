@@ -63,6 +63,8 @@ pub struct Setup {
     pub crash_at: usize,
     /// `(address, body)`.
     pub pages: Vec<(String, String)>,
+    /// What the model's vendor finds on the web: words, and a page as `title | address | passage`.
+    pub finds: Vec<(String, String)>,
     /// Secret values in use.
     pub secrets: Vec<String>,
     /// How commands are confined; `landlock` when absent.
@@ -89,6 +91,8 @@ pub struct Setup {
     pub named: Vec<(String, String)>,
     /// The same of the stronger model; none: there is no such model.
     pub flagship: Vec<(String, String)>,
+    /// The same of the model that makes pictures; none: there is no such model.
+    pub pictures: Vec<(String, String)>,
     /// Tokens of the model's window.
     pub window: Option<u64>,
     /// How full it may become, in per cent; 0: it is not condensed.
@@ -296,6 +300,10 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
             let (words, answer) = rest.split_once("=> ").context("flagship WORDS => ANSWER")?;
             setup.flagship.push((words.trim().into(), unescape(answer)));
         }
+        "picture" => {
+            let (words, answer) = rest.split_once("=> ").context("picture WORDS => ANSWER")?;
+            setup.pictures.push((words.trim().into(), answer.trim().into()));
+        }
         "memory" => setup.memory.push(rest.into()),
         "recipes" => setup.recipe_policy.push(rest.into()),
         "recipe" => {
@@ -378,6 +386,11 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
         "page" => {
             let (url, body) = rest.split_once(" => ").context("page ADDRESS => BODY")?;
             setup.pages.push((url.into(), sized(body)));
+        }
+        "finds" => {
+            let (words, page) =
+                rest.split_once(" => ").context("finds WORDS => TITLE | ADDRESS | PASSAGE")?;
+            setup.finds.push((words.into(), page.into()));
         }
         _ => bail!("unknown setting {key:?}"),
     }

@@ -30,15 +30,17 @@ pub fn loading(
     ))
 }
 
-/// Tools with nothing behind them in a scenario: no search engine is set up, and those of a vault in
-/// a folder that is none.
+/// Tools that search the web.
+pub const OF_ENGINES: [&str; 2] = ["web_search", "anti_echo_search"];
+
+/// Tools with nothing behind them in a scenario: nobody searches the web unless the scenario says what is
+/// found, and those of a vault in a folder that is none.
 pub fn idle_tool_names(folder: impl AsRef<Path>) -> Vec<String> {
     let of_vault = match weir_engine::scene::kind_of(folder.as_ref()) {
         Some("notes") => &[],
         _ => weir_tools::VAULT_TOOLS,
     };
-    let of_engines = ["web_search", "anti_echo_search"];
-    of_engines.iter().chain(of_vault).map(|name| (*name).to_owned()).collect()
+    OF_ENGINES.iter().chain(of_vault).map(|name| (*name).to_owned()).collect()
 }
 
 /// Names and descriptions of the profiles that a scenario has.

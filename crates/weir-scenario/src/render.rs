@@ -142,7 +142,10 @@ pub fn line(event: &Event) -> String {
                 calls(&f.content)
             )
         }
-        Event::ImageProduced(f) => format!("{} · {}", f.turn, f.media_type),
+        Event::ImageProduced(f) => {
+            let path = f.path.as_deref().map(|path| format!(" · {path}"));
+            format!("{} · {}{}", f.turn, f.media_type, path.unwrap_or_default())
+        }
         Event::HistoryQuarantined(f) => format!("{} · {}", f.turn, short(&f.message)),
         Event::CallProposed(f) => {
             format!("{} · {} {}", f.call, f.tool, short(&f.input.to_string()))

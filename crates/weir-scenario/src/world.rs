@@ -222,6 +222,25 @@ impl Processes for FakeProcesses {
     }
 }
 
+/// What a host answers that has this page: `pdf LINE | LINE`, `png WIDTH HEIGHT`, or the text itself.
+fn page_body(page: &str) -> (&'static str, Vec<u8>) {
+    if let Some(lines) = page.strip_prefix("pdf ") {
+        let lines: Vec<&str> = lines.split('|').map(str::trim).collect();
+        return ("application/pdf", crate::made::pdf(&lines));
+    }
+    if let Some(size) = page.strip_prefix("png ") {
+        let mut sizes = size.split_whitespace().map(|size| size.parse().unwrap_or(1));
+        let mut size = || sizes.next().unwrap_or(1);
+        return ("image/png", crate::made::png(size(), size()));
+    }
+    let media_type = match page.trim_start() {
+        text if text.starts_with("<rss") => "application/rss+xml",
+        text if text.starts_with('<') => "text/html",
+        _ => "text/plain",
+    };
+    (media_type, page.as_bytes().to_vec())
+}
+
 /// A network that has the scenario's pages and nothing else.
 #[derive(Debug, Default)]
 pub struct FakeWeb {
@@ -248,15 +267,22 @@ impl Web for FakeWeb {
         max_bytes: usize,
         _cancel: &CancellationToken,
     ) -> Result<FetchedPage, String> {
-        let body = self.pages.get(&address.url).ok_or("the host does not answer")?;
-        let html = body.trim_start().starts_with('<');
+        let page = self.pages.get(&address.url).ok_or("the host does not answer")?;
+        if let Some(target) = page.strip_prefix("redirects to ") {
+            return Err(format!(
+                "{} redirects to {target}, which is not followed by itself; fetch that address if \
+                 you want it",
+                address.url
+            ));
+        }
+        let (media_type, body) = page_body(page);
         Ok(FetchedPage {
             url: address.url.clone(),
             status: 200,
-            media_type: if html { "text/html" } else { "text/plain" }.into(),
+            media_type: media_type.into(),
             charset: Some("utf-8".into()),
             truncated: body.len() > max_bytes,
-            body: body.bytes().take(max_bytes).collect(),
+            body: body.into_iter().take(max_bytes).collect(),
         })
     }
     async fn request(

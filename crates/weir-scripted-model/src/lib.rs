@@ -53,6 +53,7 @@
 //! | `expect-not: …` | must not be there |
 //! | `loop: N` … `end` | the steps between, N times; `{{i}}` in texts and arguments is the round, from 1 |
 //! | `when: "REGEX"` … `end` | steps for prompts that match, tried before the others; counted from that prompt |
+//! | `found: WORDS` | what the vendor's own search tool finds for a question that contains them, in indented lines: `TITLE \| ADDRESS \| PASSAGE \| DATE`, or `refused CODE`, or `error STATUS` |
 //! | `model: says …`, `calls`, `thinks`, `fails` | a step of one line, as scenarios write it |
 //!
 //! Several `error:` lines come one after the other while the same request is repeated; then the
@@ -70,12 +71,14 @@ mod model;
 mod parse;
 mod pieces;
 mod player;
+mod search;
 pub mod serve;
 mod step;
 mod wire;
 
 pub use journal::from_journal;
 pub use model::{ModelOptions, ScriptedModel, SleepFunction};
+pub use search::{ScriptedPage, ScriptedSearch, SearchOutcome};
 pub use step::{
     ExpectedContent, Script, ScriptExpectation, ScriptHeader, ScriptStep, ScriptedFault,
     ScriptedPiece, StepOrder,

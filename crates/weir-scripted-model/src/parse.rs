@@ -11,6 +11,7 @@ use std::sync::Arc;
 use regex::Regex;
 
 use super::ScriptError;
+use super::search::{self, ScriptedSearch};
 use super::step::{
     self, PromptRule, Script, ScriptExpectation, ScriptHeader, ScriptNode, ScriptStep,
     ScriptedPiece, StepOrder,
@@ -57,6 +58,7 @@ fn parse_script(text: &str, folder: Option<&Path>) -> Result<Script, ScriptError
         folder,
         header: ScriptHeader::default(),
         rules: Vec::new(),
+        searches: Vec::new(),
         open: vec![OpenScope { kind: Kind::Root, line: 0, nodes: Vec::new() }],
         draft: None,
         begun: false,
@@ -76,6 +78,7 @@ struct ScriptParser<'a> {
     folder: Option<&'a Path>,
     header: ScriptHeader,
     rules: Vec<PromptRule>,
+    searches: Vec<ScriptedSearch>,
     open: Vec<OpenScope>,
     draft: Option<ScriptStep>,
     /// A step, loop or rule was seen: header lines are over.
@@ -128,6 +131,14 @@ impl ScriptParser<'_> {
                 self.begin_scope(Kind::When(pattern), line.number)
             }
             "model" => self.model_line(line),
+            "found" => {
+                self.flush()?;
+                let found =
+                    search::parse_search(line.first.trim(), &line.more, values::parse_fault)
+                        .map_err(|why| error_at(line.number, why))?;
+                self.searches.push(found);
+                Ok(())
+            }
             _ => self.step_line(key, line),
         }
     }
@@ -257,7 +268,7 @@ impl ScriptParser<'_> {
                 "has no step; the shortest script is one line: `says: Hello.`",
             ));
         }
-        Ok(Script { header: self.header, sequence, rules: self.rules })
+        Ok(Script { header: self.header, sequence, rules: self.rules, searches: self.searches })
     }
 }
 

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use weir_core::model::Usage;
+use weir_core::model::{StopReason, Usage};
 
 use super::SCRIPT_ENDED;
 use super::frames::{ReplyFrames, StreamEnding};
 use super::pieces::ReplyPieces;
+use super::search::SearchOutcome;
 use super::step::{ExpectedContent, FoundStep, Script, ScriptStep, ScriptedFault, StepOrder};
-use super::wire::{JSON, RefusalResponse, ReplyContext, Wire, WireRequest};
+use super::wire::{JSON, RefusalResponse, ReplyContext, Wire, WireRequest, search_answer};
 
 /// Requests whose repetitions are counted; when there are more, counting begins again.
 const COUNTED_MAX: usize = 100_000;
@@ -73,6 +74,9 @@ impl ScriptPlayer {
             request.model.clone_from(model);
         }
         request.stream = address.stream.unwrap_or(request.stream);
+        if request.wants_search() {
+            return self.answer_search(wire, &request);
+        }
         let (index, found) = self.choose(&request);
         let step = Arc::clone(&found.step);
         if let Some(message) = unmet_expectation(&step, &request) {
@@ -81,6 +85,27 @@ impl ScriptPlayer {
         let fault = self.next_fault(&step, index, &request);
         let what = answer_body(wire, &request, &found, fault);
         ScriptAnswer { delay: step.delay, what }
+    }
+
+    /// What the vendor's own search tool finds. It takes no step of the script.
+    fn answer_search(&self, wire: &dyn Wire, request: &WireRequest<'_>) -> ScriptAnswer {
+        let (prompt, _) = request.last_prompt();
+        let found = self.script.searches.iter().find(|search| prompt.contains(&search.words));
+        let nothing = SearchOutcome::Pages(Vec::new());
+        let outcome = found.map_or(&nothing, |search| &search.outcome);
+        // What Weir asks begins with a line of the words.
+        let first = prompt.lines().next().unwrap_or_default();
+        let words = first.strip_prefix("Words: ").unwrap_or(first);
+        let context = ReplyContext {
+            model: request.model.clone(),
+            number: request.turns,
+            usage: Usage { input: 1_000, output: 100, ..Usage::default() },
+            stop: StopReason::End,
+            include_usage: request.include_usage,
+        };
+        let refusal = search_answer(wire, &context, words, outcome);
+        let what = ScriptAnswerBody::Body { refusal, retry_after: None };
+        ScriptAnswer { delay: Duration::ZERO, what }
     }
 
     fn choose(&self, request: &WireRequest<'_>) -> (u64, FoundStep) {

@@ -7,6 +7,8 @@ use std::time::Duration;
 use regex::Regex;
 use weir_core::model::{Price, StopReason, Usage};
 
+use super::search::ScriptedSearch;
+
 /// A whole script: what the model says, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
@@ -14,6 +16,8 @@ pub struct Script {
     pub header: ScriptHeader,
     pub(crate) sequence: Vec<ScriptNode>,
     pub(crate) rules: Vec<PromptRule>,
+    /// What the vendor's own search tool finds, the first that fits.
+    pub searches: Vec<ScriptedSearch>,
 }
 
 /// Settings of a script, from its header lines. Everything is optional.

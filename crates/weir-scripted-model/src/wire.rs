@@ -6,12 +6,14 @@ pub(super) mod gemini;
 pub(super) mod openai_chat;
 pub(super) mod openai_responses;
 mod request;
+mod search;
 
 use weir_core::model::{StopReason, Usage};
 
 use super::pieces::ReplyPiece;
 use super::step::ScriptedFault;
 pub(super) use request::WireRequest;
+pub(super) use search::search_answer;
 
 /// One vendor's way to read requests and write replies.
 pub(super) trait Wire: Send + Sync {

@@ -53,6 +53,7 @@ impl ActionTool for AntiEchoSearch {
         ToolSpec {
             deferred: true,
             parallel_safe: true,
+            timeout_ms: Some(web_search::SEARCH_TIME_MS * QUESTIONS_MAX as u64),
             ..tool_spec::<Input>(
                 "anti_echo_search",
                 ToolGroup::Web,
@@ -82,25 +83,32 @@ impl ActionTool for AntiEchoSearch {
         };
         let mut seen = SeenPages::new(&input.known_hosts);
         let (mut out, mut count, mut failed) = (String::new(), 0, Vec::new());
+        let mut news = Vec::new();
         for search in &searches {
             match run_search(search, effects, cx).await {
                 Ok(found) => {
+                    news.extend(found.used);
                     let pages = seen.new_pages(found.pages);
-                    out.push_str(&results_head(search.engine.kind.as_str(), &search.words));
+                    out.push_str(&results_head(&search.name(), &search.words));
+                    news.extend(web_search::page_links(search, &pages));
                     out.push_str(&page_lines(&pages, count + 1));
                     out.push('\n');
                     count += pages.len();
                 }
-                Err(why) => failed.push(why),
+                Err(error) => {
+                    news.extend(error.used);
+                    failed.push(error.why);
+                }
             }
         }
         if let Some(why) = failed.first().filter(|_| failed.len() == searches.len()) {
-            return RawResult::error(why.clone());
+            return RawResult { news, ..RawResult::error(why.clone()) };
         }
         for why in &failed {
             let _ = writeln!(out, "[a query was not answered: {why}]");
         }
-        RawResult::ok(out.trim_end().to_owned()).with_summary(text::count_noun(count, "page"))
+        let raw = RawResult::ok(out.trim_end().to_owned());
+        RawResult { news, ..raw.with_summary(text::count_noun(count, "page")) }
     }
 }
 

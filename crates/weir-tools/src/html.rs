@@ -50,6 +50,46 @@ pub(crate) fn convert_page(html: &str, url: &str) -> ConvertedPage {
     }
 }
 
+/// Markdown in which links that were relative to the page at `base` are whole addresses.
+pub(crate) fn absolute_links(markdown: &str, base: &str) -> String {
+    let Ok(base) = url::Url::parse(base) else { return markdown.to_owned() };
+    let mut out = String::with_capacity(markdown.len());
+    let mut rest = markdown;
+    while let Some(at) = rest.find("](") {
+        let (before, target) = rest.split_at(at + 2);
+        out.push_str(before);
+        let bracket = target.starts_with('<');
+        let target = target.strip_prefix('<').unwrap_or(target);
+        let ends =
+            |c: char| if bracket { c == '>' || c == '\n' } else { c == ')' || c.is_whitespace() };
+        let end = target.find(ends).unwrap_or(target.len());
+        let (link, after) = target.split_at(end);
+        let whole = whole_address(link, &base);
+        if bracket {
+            out.push('<');
+        }
+        out.push_str(whole.as_deref().unwrap_or(link));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The whole address of a relative link; `None`: it is one, leads to a place of the same page, or to none.
+fn whole_address(link: &str, base: &url::Url) -> Option<String> {
+    if link.is_empty() || link.starts_with('#') || url::Url::parse(link).is_ok() {
+        return None;
+    }
+    let joined = base.join(link).ok()?;
+    matches!(joined.scheme(), "http" | "https").then(|| joined.to_string())
+}
+
+/// Whether a browser would run something.
+pub(crate) fn has_script(html: &str) -> bool {
+    let start = cut_page(html).to_ascii_lowercase();
+    start.contains("<script")
+}
+
 fn extract_article(
     html: &str,
     url: &str,
@@ -79,6 +119,22 @@ fn is_deep(tree: &Rc<Node>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn k10_relative_links_are_whole_addresses() {
+        let base = "https://a.example/book/ch1.html?x=1";
+        let of = |text: &str| absolute_links(text, base);
+        assert_eq!(of("[2](ch2.html)."), "[2](https://a.example/book/ch2.html).");
+        assert_eq!(of("![p](/p.png \"t\")"), "![p](https://a.example/p.png \"t\")");
+        assert_eq!(of("[x](<../a b>)"), "[x](<https://a.example/a%20b>)");
+        assert_eq!(of("[y](//b.example/z)"), "[y](https://b.example/z)");
+        for kept in
+            ["[a](#part)", "[m](mailto:a@b.example)", "[w](https://c.example/)", "a](", "[]()"]
+        {
+            assert_eq!(of(kept), kept);
+        }
+        assert_eq!(absolute_links("[2](ch2.html)", "no address"), "[2](ch2.html)");
+    }
 
     #[test]
     fn pages_become_markdown() {

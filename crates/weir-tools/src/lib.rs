@@ -100,8 +100,10 @@ mod evaluate_expression;
 mod execute_command;
 mod execute_recipe;
 mod extract_zip;
+mod fetched_document;
 mod find_tool;
 mod generate_canvas;
+mod generate_image;
 mod get_daily_note;
 mod get_frontmatter;
 mod get_linked_notes;
@@ -116,6 +118,7 @@ mod inspect_self;
 mod invoke_skill;
 mod job;
 mod kill_shell;
+mod links;
 mod list_checkpoints;
 mod list_files;
 mod list_memory_source_notes;
@@ -174,6 +177,7 @@ mod vault;
 mod vault_health_check;
 mod vault_links;
 mod vault_names;
+mod vendor_search;
 mod web_fetch;
 mod web_search;
 mod write_file;
@@ -244,6 +248,7 @@ fn file_tools() -> Vec<Arc<dyn BuiltInTool>> {
         action_tool::<ingest_triage::IngestTriage>(),
         edit_tool::<ingest_document::IngestDocument>(),
         edit_tool::<ingest_deep::IngestDeep>(),
+        generate_image::generate_image_tool(),
     ]
 }
 

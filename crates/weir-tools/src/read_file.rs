@@ -168,7 +168,7 @@ fn is_document(path: &str) -> bool {
 }
 
 /// An image or PDF, looked at as every attachment is (X5).
-async fn attach_media(cx: &ToolContext, path: &str, bytes: Vec<u8>) -> RawResult {
+pub(crate) async fn attach_media(cx: &ToolContext, path: &str, bytes: Vec<u8>) -> RawResult {
     let found = Attachment::of_bytes(cx.documents.as_ref(), path, bytes.into()).await;
     let attachment = match found {
         Ok(attachment) => attachment,

@@ -12,8 +12,8 @@ pub(crate) const RESULTS_MAX: usize = 20;
 /// Longest question, in characters: what Brave and Tavily take.
 pub(crate) const WORDS_CHARACTERS_MAX: usize = 400;
 /// Characters of a passage.
-const PASSAGE_CHARACTERS_MAX: usize = 600;
-const TITLE_CHARACTERS_MAX: usize = 200;
+pub(crate) const PASSAGE_CHARACTERS_MAX: usize = 600;
+pub(crate) const TITLE_CHARACTERS_MAX: usize = 200;
 /// Longest address of a result: a longer one is no page that anybody would fetch.
 const URL_BYTES_MAX: usize = 2_000;
 /// Characters of what an engine says about its own failure.
@@ -30,7 +30,7 @@ pub(crate) enum PageAge {
 }
 
 impl PageAge {
-    fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             PageAge::Day => "day",
             PageAge::Week => "week",
@@ -218,9 +218,7 @@ fn found_page(kind: SearchEngineKind, row: &Value) -> Option<FoundPage> {
         return None;
     }
     let url = row["url"].as_str()?.trim();
-    let is_web = url.starts_with("https://") || url.starts_with("http://");
-    let is_plain = !url.chars().any(|c| c.is_whitespace() || c.is_control());
-    if !is_web || !is_plain || url.len() > URL_BYTES_MAX {
+    if !is_page_url(url) {
         return None;
     }
     let (passage, date) = match kind {
@@ -250,18 +248,25 @@ fn found_page(kind: SearchEngineKind, row: &Value) -> Option<FoundPage> {
     })
 }
 
+/// Whether this is the address of a page that could be fetched.
+pub(crate) fn is_page_url(url: &str) -> bool {
+    let is_web = url.starts_with("https://") || url.starts_with("http://");
+    let is_plain = !url.chars().any(|c| c.is_whitespace() || c.is_control());
+    is_web && is_plain && url.len() <= URL_BYTES_MAX
+}
+
 fn text_of(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
 /// The day of a moment as ISO 8601 writes it; any other text as it is.
-fn day_of(text: &str) -> &str {
+pub(crate) fn day_of(text: &str) -> &str {
     let is_moment = text.as_bytes().get(10) == Some(&b'T');
     if is_moment { text.get(..10).unwrap_or(text) } else { text }
 }
 
 /// One line without the marks of HTML that some engines put around what fits.
-fn plain_words(text: &str, max: usize) -> String {
+pub(crate) fn plain_words(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('<') {

@@ -25,6 +25,10 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("execute_command", "named custom command plugin configured alias"),
     ("execute_recipe", "follow run procedure workflow known steps routine"),
     ("extract_zip", "unzip unpack archive zip extract"),
+    (
+        "generate_image",
+        "draw paint picture photo illustration drawing logo icon render art png jpg",
+    ),
     ("get_vault_stats", "count notes words tags links properties overview statistics vault"),
     (
         "ingest_deep",

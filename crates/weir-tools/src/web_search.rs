@@ -1,5 +1,6 @@
-//! `web_search`: pages of the web by words, from the search engine that a person set up. What it
-//! finds is somebody else's text. Not here: how each engine is asked (`search_engine`).
+//! `web_search`: pages of the web by words, from the search engine that a person set up, or by their
+//! model's vendor. What it finds is somebody else's text. Not here: how each engine is asked
+//! (`search_engine`), and what a vendor's answer becomes (`vendor_search`).
 
 use std::fmt::Write as _;
 
@@ -7,15 +8,20 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{
-    EffectClass, Effects, HostEffect, QueryEffect, RawResult, ToolGroup, ToolSpec,
+    EffectClass, Effects, HostEffect, QueryEffect, RawResult, ResultEffect, ToolGroup, ToolSpec,
 };
-use weir_engine::ports::{CallPlan, SearchEngine, ToolContext, WebAddress, WebRequest};
+use weir_engine::ports::{
+    CallPlan, SearchEngine, SearchEngineKind, ToolContext, VendorQuestion, VendorSearchSource,
+    WebAddress, WebRequest,
+};
 
 use crate::built::{ActionTool, empty_plan, tool_spec};
+use crate::links;
 use crate::search_engine::{
     self, EngineRequest, FoundPage, PageAge, RESULTS_MAX, SearchQuery, WORDS_CHARACTERS_MAX,
 };
 use crate::text;
+use crate::vendor_search;
 
 const LIMIT_DEFAULT: usize = 8;
 /// Most bytes of an answer.
@@ -23,11 +29,14 @@ const ANSWER_BYTES_MAX: usize = 2_000_000;
 const SUMMARY_CHARACTERS_MAX: usize = 80;
 /// Longest name of a domain (RFC 1035).
 const DOMAIN_BYTES_MAX: usize = 253;
+/// Wall time of a call: a model that searches writes for a minute or two.
+pub(crate) const SEARCH_TIME_MS: u64 = 160_000;
 
 /// What is said where nobody set an engine up.
 const NO_ENGINE: &str = "no search engine is set up. A person names one in the user configuration: \
-                         [web.search] kind = \"brave\" (or searxng with url, tavily, exa, kagi), and \
-                         keeps its key with `weir auth set brave`";
+                         [web.search] kind = \"vendor\" (the model vendor's own search, with the key \
+                         that is there), or brave, tavily, exa, kagi with a key of their own (`weir \
+                         auth set brave`), or searxng with url";
 
 pub(crate) struct WebSearch;
 
@@ -54,6 +63,7 @@ impl ActionTool for WebSearch {
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
+            timeout_ms: Some(SEARCH_TIME_MS),
             ..tool_spec::<Input>(
                 "web_search",
                 ToolGroup::Web,
@@ -79,43 +89,104 @@ impl ActionTool for WebSearch {
         let Some(search) = searches.first() else {
             return RawResult::error(NO_ENGINE);
         };
-        let found = match run_search(search, effects, cx).await {
+        let found = run_search(search, effects, cx).await;
+        let mut news = Vec::new();
+        let found = match found {
             Ok(found) => found,
-            Err(why) => return RawResult::error(why),
+            Err(failed) => return failed.into_result(),
         };
-        let mut out = results_head(search.engine.kind.as_str(), &input.query);
+        news.extend(found.used);
+        news.extend(page_links(search, &found.pages));
+        let mut out = results_head(&search.name(), &input.query);
         out.push_str(&page_lines(&found.pages, 1));
         let mut notes = found.notes;
-        if input.age.is_some() && !search_engine::knows_age(search.engine.kind) {
+        if input.age.is_some() && !search.knows_age() {
             notes.push(format!(
                 "{} cannot be asked for new pages alone: look at the dates",
-                search.engine.kind.as_str()
+                search.name()
             ));
         }
         for note in notes {
             let _ = write!(out, "\n[{note}]");
         }
-        RawResult::ok(out.trim_end().to_owned())
-            .with_summary(text::count_noun(found.pages.len(), "page"))
+        let raw = RawResult::ok(out.trim_end().to_owned())
+            .with_summary(text::count_noun(found.pages.len(), "page"));
+        RawResult { news, ..raw }
     }
 }
 
 /// One question, ready to be sent.
-pub(crate) struct EngineSearch {
-    pub(crate) engine: SearchEngine,
+pub(crate) struct PlannedSearch {
     pub(crate) words: String,
     /// The domain that it is narrowed to: said to the engine as the words are, and judged with them.
     site: Option<String>,
     limit: usize,
-    address: WebAddress,
-    request: EngineRequest,
+    way: SearchWay,
+}
+
+/// Who is asked.
+enum SearchWay {
+    Engine { engine: SearchEngine, address: WebAddress, request: EngineRequest },
+    Vendor { source: VendorSearchSource, question: VendorQuestion },
 }
 
 /// What one question brought.
+#[derive(Default)]
 pub(crate) struct FoundPages {
     pub(crate) pages: Vec<FoundPage>,
     /// What the reader must know of them.
     pub(crate) notes: Vec<String>,
+    /// What a model used to find them.
+    pub(crate) used: Option<ResultEffect>,
+}
+
+/// Why a question brought nothing.
+pub(crate) struct FailedSearch {
+    /// A sentence for the model.
+    pub(crate) why: String,
+    /// What a model used all the same.
+    pub(crate) used: Option<ResultEffect>,
+}
+
+impl From<String> for FailedSearch {
+    fn from(why: String) -> FailedSearch {
+        FailedSearch { why, used: None }
+    }
+}
+
+impl FailedSearch {
+    fn into_result(self) -> RawResult {
+        RawResult { news: self.used.into_iter().collect(), ..RawResult::error(self.why) }
+    }
+}
+
+impl PlannedSearch {
+    /// Who is asked, as people name it.
+    pub(crate) fn name(&self) -> String {
+        match &self.way {
+            SearchWay::Engine { engine, .. } => engine.kind.as_str().to_owned(),
+            SearchWay::Vendor { source, .. } => source.model.clone(),
+        }
+    }
+
+    fn knows_age(&self) -> bool {
+        match &self.way {
+            SearchWay::Engine { engine, .. } => search_engine::knows_age(engine.kind),
+            SearchWay::Vendor { .. } => false,
+        }
+    }
+
+    fn host_effect(&self) -> HostEffect {
+        let (method, address, secret) = match &self.way {
+            SearchWay::Engine { engine, address, request } => {
+                (request.method, address, engine.secret.clone())
+            }
+            // Its key is the model's own, and no secret that a tool could name.
+            SearchWay::Vendor { source, .. } => ("POST", &source.address, None),
+        };
+        let (host, url) = (address.host.clone(), address.url.clone());
+        HostEffect { method: method.into(), host, url, secret }
+    }
 }
 
 /// The questions `queries`, each with the other wishes of `input`.
@@ -126,8 +197,7 @@ pub(crate) fn engine_searches(
     cx: &ToolContext,
     input: &Input,
     queries: &[String],
-) -> Result<Vec<EngineSearch>, String> {
-    let engine = cx.web.search_engine().ok_or(NO_ENGINE)?;
+) -> Result<Vec<PlannedSearch>, String> {
     let site = input.site.as_deref().map(str::trim).filter(|site| !site.is_empty());
     if let Some(site) = site
         && (site.len() > DOMAIN_BYTES_MAX
@@ -153,20 +223,34 @@ pub(crate) fn engine_searches(
         }
         let limit = input.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, RESULTS_MAX);
         let asked = SearchQuery { words: &words, limit, age: input.age, site };
-        let request = search_engine::engine_request(&engine, &asked);
-        let listed = std::slice::from_ref(&engine.host);
-        let address = cx.web.check_listed(&request.url, listed)?;
-        let (engine, site) = (engine.clone(), site.map(str::to_owned));
-        searches.push(EngineSearch { engine, words, site, limit, address, request });
+        let way = search_way(cx, &asked)?;
+        searches.push(PlannedSearch { words, site: site.map(str::to_owned), limit, way });
     }
     Ok(searches)
 }
 
+/// Who is asked this, and how.
+fn search_way(cx: &ToolContext, asked: &SearchQuery<'_>) -> Result<SearchWay, String> {
+    if let Some(source) = cx.knows.vendor_search() {
+        let question = VendorQuestion {
+            words: asked.words.to_owned(),
+            site: asked.site.map(str::to_owned),
+            age: asked.age.map(PageAge::as_str),
+            limit: asked.limit,
+        };
+        return Ok(SearchWay::Vendor { source, question });
+    }
+    let engine = cx.web.search_engine().ok_or(NO_ENGINE)?;
+    let request = search_engine::engine_request(&engine, asked);
+    let address = cx.web.check_listed(&request.url, std::slice::from_ref(&engine.host))?;
+    Ok(SearchWay::Engine { engine, address, request })
+}
+
 /// What asking them touches.
-pub(crate) fn plan_searches(searches: &[EngineSearch], summary: String) -> CallPlan {
+pub(crate) fn plan_searches(searches: &[PlannedSearch], summary: String) -> CallPlan {
     let mut effects = Effects::default();
     for search in searches {
-        let host = host_effect(search);
+        let host = search.host_effect();
         let server = host.host.clone();
         if !effects.hosts.contains(&host) {
             effects.hosts.push(host);
@@ -181,50 +265,70 @@ pub(crate) fn plan_searches(searches: &[EngineSearch], summary: String) -> CallP
     CallPlan::new(EffectClass::Read, effects, summary)
 }
 
-fn host_effect(search: &EngineSearch) -> HostEffect {
-    HostEffect {
-        method: search.request.method.into(),
-        host: search.address.host.clone(),
-        url: search.address.url.clone(),
-        secret: search.engine.secret.clone(),
-    }
-}
-
 /// Asks, as it was judged.
 ///
 /// # Errors
-/// A sentence for the model.
+/// A sentence for the model, and what was used all the same.
 pub(crate) async fn run_search(
-    search: &EngineSearch,
+    search: &PlannedSearch,
     effects: &Effects,
     cx: &ToolContext,
-) -> Result<FoundPages, String> {
-    if !effects.hosts.contains(&host_effect(search)) {
-        return Err("Not asked: the engine is another one than was judged; call it again".into());
+) -> Result<FoundPages, FailedSearch> {
+    if !effects.hosts.contains(&search.host_effect()) {
+        let why = "Not asked: the engine is another one than was judged; call it again";
+        return Err(FailedSearch::from(why.to_owned()));
     }
-    let kind = search.engine.kind;
-    let request = WebRequest {
-        method: search.request.method.into(),
-        address: search.address.clone(),
-        headers: vec![("accept".into(), "application/json".into())],
-        body: search.request.body.clone().map(|body| ("application/json".into(), body)),
-        secret: search.engine.secret.clone(),
-        listed: vec![search.engine.host.clone()],
-        certificate: None,
-        max_bytes: ANSWER_BYTES_MAX,
-    };
-    let answer = cx.web.request(&request, &cx.cancel).await?;
+    match &search.way {
+        SearchWay::Vendor { question, .. } => vendor_search::ask_vendor(question, cx).await,
+        SearchWay::Engine { engine, address, request } => {
+            let request = WebRequest {
+                method: request.method.into(),
+                address: address.clone(),
+                headers: vec![("accept".into(), "application/json".into())],
+                body: request.body.clone().map(|body| ("application/json".into(), body)),
+                secret: engine.secret.clone(),
+                listed: vec![engine.host.clone()],
+                certificate: None,
+                max_bytes: ANSWER_BYTES_MAX,
+            };
+            Ok(ask_engine(engine.kind, &request, search.limit, cx).await?)
+        }
+    }
+}
+
+/// What a search engine answers.
+async fn ask_engine(
+    kind: SearchEngineKind,
+    request: &WebRequest,
+    limit: usize,
+    cx: &ToolContext,
+) -> Result<FoundPages, String> {
+    let answer = cx.web.request(request, &cx.cancel).await?;
     if !(200..300).contains(&answer.status) {
         return Err(search_engine::refusal_text(kind, answer.status, &answer.body));
     }
-    let pages = search_engine::read_answer(kind, &answer.body, search.limit)
+    let pages = search_engine::read_answer(kind, &answer.body, limit)
         .map_err(|why| format!("{} cannot be used: {why}", kind.as_str()))?;
     let missing = search_engine::missing_sources(kind, &answer.body);
     let mut notes = Vec::new();
     if !missing.is_empty() {
         notes.push(format!("no answer came from {}", missing.join(", ")));
     }
-    Ok(FoundPages { pages, notes })
+    Ok(FoundPages { pages, notes, used: None })
+}
+
+/// The pages as links; `None`: the words hold an address, which whoever searches may only have repeated.
+pub(crate) fn page_links(search: &PlannedSearch, pages: &[FoundPage]) -> Option<ResultEffect> {
+    let has_address = search.words.split_whitespace().any(is_like_address);
+    let urls = pages.iter().map(|page| page.url.as_str()).filter(|_| !has_address);
+    links::link_news(links::links_among(urls))
+}
+
+/// Whether a word looks like the address of a page: `https://a.example`, `a.example/b`.
+fn is_like_address(word: &str) -> bool {
+    let host = word.split_once('/').map_or("", |(host, _)| host);
+    let ending = host.rsplit_once('.').map_or("", |(_, ending)| ending);
+    word.contains("://") || ending.chars().filter(|c| c.is_alphabetic()).count() >= 2
 }
 
 /// The line above results.

@@ -94,6 +94,9 @@ pub struct AgentFinished {
     /// What went wrong, when something did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Bits that it told by following links, with those of the agents that it started itself (K10).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub link_bits: u32,
 }
 
 /// What is heard of a sub-agent.
@@ -156,4 +159,11 @@ pub struct BudgetShare {
     /// Wall time in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_timeout_ms: Option<u64>,
+    /// Bits that following links may tell (K10).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub link_bits: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

@@ -8,7 +8,7 @@ use crate::ids::{BlobId, CallId};
 use crate::label::Label;
 use crate::message::{MessageBlock, plain_text};
 use crate::record::sha256_hex;
-use crate::tool::{CleanResult, RawResult, ToolSpec};
+use crate::tool::{CleanResult, RawResult, ResultEffect, ToolSpec};
 
 mod cap;
 mod externalize;
@@ -98,7 +98,12 @@ pub const SUMMARY_CHARS_MAX: usize = 120;
 /// Sends `raw` through all filters.
 pub fn filter_result(raw: RawResult, context: &FilterContext<'_>) -> FilterOutput {
     let RawResult { ok, blocks, summary, full_bytes, changed, mut news, label: own } = raw;
-    news.retain(|_| ok && context.withhold.is_none());
+    // What it cost, and where a redirect leads, is so although the call failed.
+    news.retain(|news| match news {
+        ResultEffect::Used { .. } => true,
+        ResultEffect::Links { .. } => context.withhold.is_none(),
+        _ => ok && context.withhold.is_none(),
+    });
     redact::redact_effects(&mut news, context.secrets);
     let text_bytes = plain_text(&blocks).len() as u64;
     let summary = summary.unwrap_or_else(|| first_line(&blocks));

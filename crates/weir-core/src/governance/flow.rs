@@ -29,10 +29,13 @@ pub enum Sink {
     UseSocket,
     /// A command that is given a secret of the person's in a variable (Z7).
     LendSecret,
+    /// Fetching an address that a page or a search led to: it carries which one was chosen, and no more
+    /// than `trail::LINK_BITS_MAX` bits of a session are told that way.
+    FetchLink,
     /// Fetching from a host that a person listed, at an address that carries nothing of its own.
     FetchListed,
-    /// The same at an address that stands literally in what came from outside: which link is
-    /// followed can spell something out.
+    /// The same at an address that stands literally in what was read, and is no such link or beyond that
+    /// bound: which one is fetched can spell something out.
     FetchListedLink,
     /// The same at an address that was put together here.
     FetchListedBuilt,
@@ -144,6 +147,11 @@ pub const FLOW: &[FlowRow] = &[
         cells: [AskExactly, AskExactly, AskExactly, AskWarned],
     },
     FlowRow {
+        sink: Sink::FetchLink,
+        text: "follow a link that a page or search brought (bits of a session are bounded)",
+        cells: [Mode, Mode, Mode, Mode],
+    },
+    FlowRow {
         sink: Sink::FetchListed,
         text: "fetch from a listed host",
         cells: [Mode, Mode, Mode, Mode],
@@ -239,6 +247,7 @@ mod tests {
             RunOutside,
             UseSocket,
             LendSecret,
+            FetchLink,
             FetchListed,
             FetchListedLink,
             FetchListedBuilt,

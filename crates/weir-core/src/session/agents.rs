@@ -45,8 +45,9 @@ impl Session {
 
     /// What the agent that `call` is about to start may use up.
     pub fn agent_share(&self, call: CallId, now: Timestamp) -> BudgetShare {
+        let link_bits = self.trail.lent_bits(call);
         let (Some(run), Some(config)) = (&self.run, &self.config) else {
-            return BudgetShare::default();
+            return BudgetShare { link_bits, ..BudgetShare::default() };
         };
         let spent = run.cost.unwrap_or(f64::MAX);
         let left = BudgetShare {
@@ -56,6 +57,7 @@ impl Session {
                 .budget_tokens
                 .map(|max| max.saturating_sub(run.usage.total_tokens())),
             run_timeout_ms: limits::run_deadline(self).map(|until| until.ms_since(now)),
+            link_bits,
         };
         let granted: Vec<BudgetShare> = self
             .agents
@@ -74,6 +76,27 @@ impl Session {
         let calls = self.turn.iter().flat_map(|turn| &turn.calls);
         let shares = u32::try_from(calls.filter(waits).count()).unwrap_or(u32::MAX);
         child::divide_share(&left, &granted, shares)
+    }
+
+    /// Lends the agent that `call` is about to start its part of the bits that links may tell (K10).
+    pub(super) fn lend_link_bits(&mut self, call: CallId) {
+        let starts = |call: &CallState| call.spawn_effect().is_some();
+        if !self.find_call(call).is_some_and(starts) {
+            return;
+        }
+        let waits = |other: &&CallState| {
+            let waits = starts(other) && !other.is_done() && other.id != call;
+            waits && !self.trail.is_lender_to(other.id)
+        };
+        let others = self.turn.iter().flat_map(|turn| &turn.calls).filter(waits).count();
+        self.trail.lend_bits(call, others);
+    }
+
+    /// A call is over that never started its agent: what was lent to it comes back.
+    pub(super) fn return_unused_bits(&mut self, call: CallId) {
+        if !self.agents.contains_key(&call) {
+            self.trail.return_bits(call, 0);
+        }
     }
 
     /// What is heard of a sub-agent, where it is new.
@@ -121,6 +144,7 @@ impl Session {
         let (of, profile) = (child.spawned.run, child.spawned.profile.clone());
         let other = self.run.take_if(|run| run.id != of);
         self.count_usage(&f.usage, f.cost_usd);
+        self.trail.return_bits(f.call, f.link_bits);
         if let Some(run) = &mut self.run {
             run.changed.extend(f.changed_files.iter().cloned());
             run.unanswered |= f.status == RunStatus::NeedsInput;

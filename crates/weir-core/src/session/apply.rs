@@ -13,7 +13,7 @@ use crate::event::{
 };
 use crate::event::{ContextRecalled, MemoryProposed, MemoryWritten, MessageOrigin, SkillActivated};
 use crate::governance::gate::is_out_of_calls;
-use crate::governance::lease::LeaseGrant;
+use crate::governance::lease::{LeaseGrant, LeaseTerms};
 use crate::governance::outcome::{self, UnknownOutcome};
 use crate::governance::{GateName, RECENT_CALLS, RecentCall, Verdict, same_form};
 use crate::ids::{CallId, Timestamp};
@@ -104,8 +104,11 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
             s.end_run(RunStatus::Failed, Some(f.message.clone()));
         }
         Event::ModelReplied(f) => s.fold_reply(f),
-        Event::ImageProduced(_) => {
+        Event::ImageProduced(f) => {
             s.images_due.pop_front();
+            if let (Some(run), Some(path)) = (&mut s.run, &f.path) {
+                run.pictures.push(path.clone());
+            }
         }
         Event::HistoryQuarantined(f) => quarantine_history(s, f),
         Event::CallProposed(_) => {
@@ -119,7 +122,10 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
             with_call(s, f.call, |call| call.open_ask(f));
         }
         Event::ApprovalResolved(f) => approval_resolved(s, ts, f),
-        Event::LeaseRevoked(f) => s.leases.retain(|lease| lease.lease != f.lease),
+        Event::LeaseRevoked(f) => {
+            s.leases.retain(|lease| lease.lease != f.lease);
+            s.trail.revoke_lease(f.lease);
+        }
         Event::CheckpointTaken(f) => with_call(s, f.call, CallState::note_saved),
         Event::CheckpointRestored(f) => {
             let text = format!(
@@ -130,7 +136,10 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
             );
             s.pending.push_composed(text);
         }
-        Event::CallStarted(f) => with_call(s, f.call, |call| call.begin_run(ts)),
+        Event::CallStarted(f) => {
+            with_call(s, f.call, |call| call.begin_run(ts));
+            s.lend_link_bits(f.call);
+        }
         Event::CallReconciled(f) => {
             s.issued.remove(&f.call);
             with_call(s, f.call, |call| {
@@ -244,6 +253,9 @@ fn apply_config(s: &mut Session, config: &Arc<SessionConfig>) {
     s.visible = s.tools.iter().map(|tool| tool.name.clone()).collect();
     // What was found is callable only as long as the session has it: not after a narrowing switch.
     s.found.retain(|name| config.deferred.iter().any(|tool| tool.name == *name));
+    if let Some(most) = config.link_bits {
+        s.trail.limit_bits(most);
+    }
     s.config = Some(config.clone());
 }
 
@@ -298,6 +310,7 @@ fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
         denials: Vec::new(),
         changed: BTreeSet::new(),
         marked: BTreeSet::new(),
+        pictures: Vec::new(),
         stops_refused: 0,
         reminded: 0,
         condensed: None,
@@ -359,7 +372,7 @@ fn apply_result_effects(s: &mut Session, f: &CallFinished) {
                 s.told.insert(SectionName::ActiveSkills.as_str().into(), text);
             }
             // A job is followed where all activity is.
-            ResultEffect::Step { .. } | ResultEffect::Job { .. } => (),
+            ResultEffect::Step { .. } | ResultEffect::Job { .. } | ResultEffect::Links { .. } => (),
             ResultEffect::Used { usage, cost_usd } => s.count_usage(usage, *cost_usd),
             ResultEffect::Made { tool } => s.add_dynamic_tool(tool),
             ResultEffect::Unmade { name } => s.remove_dynamic_tool(name),
@@ -465,7 +478,13 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
         });
         call.inspection = Some(Arc::new((*f.inspection).clone()));
         let exact = f.gates.iter().any(|opinion| opinion.exact);
-        let clearance = CallClearance { reason: reason.clone(), exact, ..CallClearance::default() };
+        let follows_link = f.link_bits.is_some();
+        let clearance = CallClearance {
+            reason: reason.clone(),
+            exact,
+            follows_link,
+            ..CallClearance::default()
+        };
         call.stage = match f.verdict {
             Verdict::Allow => CallStage::Ready(clearance),
             Verdict::Ask => CallStage::ToAsk(clearance),
@@ -486,6 +505,7 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
             });
         }
     });
+    note_web_call(s, f);
     for lease in s.leases.iter_mut().filter(|lease| f.leases.contains(&lease.lease)) {
         lease.uses_left = lease.uses_left.map(|left| left.saturating_sub(1));
     }
@@ -508,14 +528,29 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
     }
 }
 
+/// Counts what the call tells by the link that it follows, and whether its own links will count (K10).
+fn note_web_call(s: &mut Session, f: &CallJudged) {
+    if f.verdict == Verdict::Deny || f.inspection.effects.hosts.is_empty() {
+        return;
+    }
+    let tool = s.find_call(f.call).map(|call| call.tool.clone()).unwrap_or_default();
+    let source = s.link_provenance().link_source(&tool, &f.inspection.effects);
+    if let Some(source) = source {
+        s.trail.note_source(f.call, source);
+    }
+    s.trail.count_bits(f.link_bits.unwrap_or(0));
+}
+
 fn approval_resolved(s: &mut Session, ts: Timestamp, f: &ApprovalResolved) {
     let mut denial = None;
     let mut rules = Vec::new();
     let mut approved = Vec::new();
+    let mut links = false;
     let cancelled = f.decision == Decision::Cancelled;
     with_call(s, f.call, |call| {
         if f.decision.allows() {
             rules = call.allow_run();
+            links = matches!(&call.stage, CallStage::Ready(clearance) if clearance.follows_link);
             texts_in(&call.input, &mut approved);
             return;
         }
@@ -550,6 +585,9 @@ fn approval_resolved(s: &mut Session, ts: Timestamp, f: &ApprovalResolved) {
     if f.decision == Decision::Session {
         let terms = f.terms.unwrap_or_default();
         s.next.lease += 1;
+        if links && !rules.is_empty() && terms == LeaseTerms::default() {
+            s.trail.agree_to_links(s.next.lease);
+        }
         s.leases.push(LeaseGrant {
             lease: s.next.lease,
             rules,
@@ -603,6 +641,8 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
     if changed_world {
         s.changes += 1;
     }
+    take_links(s, f, ran);
+    s.return_unused_bits(f.call);
     let same = |r: &&mut RecentCall| r.tool == f.tool && r.input == input;
     if let Some(recent) = s.recent.iter_mut().rev().find(same) {
         recent.result = ran.then(|| sha256_hex(plain_text(&f.result).as_bytes()));
@@ -623,6 +663,15 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
         s.alerts_due.push_back((AlertName::Injection, format!("call {}: {why}", f.call)));
     }
     fold_turn_if_done(s);
+}
+
+/// Takes the links that a call brought, where it ran and the model is told what it brought.
+fn take_links(s: &mut Session, f: &CallFinished, ran: bool) {
+    let links = f.news.iter().filter_map(|news| match news {
+        ResultEffect::Links { links } if ran && f.withheld.is_none() => Some(links),
+        _ => None,
+    });
+    s.trail.take_links(f.call, links.flatten());
 }
 
 fn call_unknown(s: &mut Session, f: &CallUnknown) {

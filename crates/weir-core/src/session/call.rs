@@ -71,6 +71,8 @@ pub(super) struct CallClearance {
     pub(super) confirmed: bool,
     /// The files that it touches are saved.
     pub(super) saved: bool,
+    /// It follows a link that a page or a search led to (K10).
+    pub(super) follows_link: bool,
 }
 
 /// A question to a person whether a call may run.

@@ -71,6 +71,11 @@ impl Session {
             }
             unknown = told.about;
         }
+        let rules = self.rules_for(call, clearance);
+        if clearance.follows_link && !rules.is_empty() {
+            let between = if reason.is_empty() { "" } else { " " };
+            reason = format!("{reason}{between}{LINKS_AGREED}");
+        }
         Some(
             ApprovalRequested {
                 approval: self.approval_id(self.next.asked + 1),
@@ -81,7 +86,7 @@ impl Session {
                 diff: inspection.diff.clone(),
                 reason,
                 unknown,
-                rules: self.rules_for(call, clearance),
+                rules,
                 binds: sha256_hex(canonical_json(&bound).as_bytes()),
                 expires: timeout.map(|ms| now.plus_ms(ms)),
                 label: self.turn_label().clone(),
@@ -117,6 +122,10 @@ impl Session {
         Some(CallStarted { call: call.id }.into())
     }
 }
+
+/// What a person is told who is asked about a link that a page or a search led to (K10).
+const LINKS_AGREED: &str =
+    "A yes for this session also covers the links of other pages and searches.";
 
 /// A call answered by the session itself.
 pub(super) fn answer_result(call: CallId, tool: String, ok: bool, text: &str) -> CallFinished {

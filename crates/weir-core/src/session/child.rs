@@ -75,6 +75,7 @@ pub fn child_config(
         attended: parent.attended,
         guards: Guards { stop_hooks: own.guards.stop_hooks, ..parent.guards.clone() },
         externalize_over: parent.externalize_over,
+        link_bits: Some(share.link_bits),
     }
 }
 
@@ -110,7 +111,8 @@ fn narrower_limits(parent: &Limits, own: &Limits, share: &BudgetShare) -> Limits
 }
 
 /// What one of `shares` calls that start an agent gets of `left`, when agents that still run were
-/// granted `granted`. Money and tokens are divided; time passes for all of them at once.
+/// granted `granted`. Money and tokens are divided; time passes for all of them at once, and bits
+/// are lent to each of them when its call begins.
 pub fn divide_share(left: &BudgetShare, granted: &[BudgetShare], shares: u32) -> BudgetShare {
     let shares = shares.max(1);
     let usd: f64 = granted.iter().filter_map(|share| share.budget_usd).sum();
@@ -121,6 +123,7 @@ pub fn divide_share(left: &BudgetShare, granted: &[BudgetShare], shares: u32) ->
             .budget_tokens
             .map(|left| left.saturating_sub(tokens) / u64::from(shares)),
         run_timeout_ms: left.run_timeout_ms,
+        link_bits: left.link_bits,
     }
 }
 

@@ -23,7 +23,9 @@ pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
     session.config.as_ref()?;
     if let Some((turn, media)) = session.images_due.front() {
         let (media_type, blob) = (media.media_type.clone(), media.blob.clone());
-        return Some(ImageProduced { turn: *turn, media_type, blob }.into());
+        // A reply has no name for a picture but that of its file.
+        let path = media.name.clone();
+        return Some(ImageProduced { turn: *turn, media_type, blob, path }.into());
     }
     if let Some((alert, detail)) = session.alerts_due.front() {
         let (alert, detail) = (alert.clone(), detail.clone());
@@ -378,6 +380,7 @@ fn finish_run(
         denials,
         changed_files: run.changed.iter().cloned().collect(),
         marked_files: run.marked.iter().cloned().collect(),
+        pictures: run.pictures.clone(),
         recipe: run.recipe_use(status),
         error,
     }

@@ -16,13 +16,13 @@ use crate::event::{
 use crate::governance::label;
 use crate::governance::lease::{LeaseGrant, with_leases};
 use crate::governance::rules::RuleSet;
-use crate::governance::{CallFacts, GateContext, judge_call};
+use crate::governance::{CallFacts, GateContext, Verdict, judge_call};
 use crate::ids::{ApprovalId, BlobId, CallId, InputId, Timestamp, TurnId};
 use crate::input::{
     ApprovalAnswer, EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput,
 };
 use crate::label::Label;
-use crate::message::{CallBlock, MessageBlock, Role};
+use crate::message::{CallBlock, MessageBlock, Role, StoredMedia};
 use crate::model::{FailureClass, ModelReply, ReplyBlock, ReplyCall, StopReason, parse_arguments};
 use crate::profile::PermissionMode;
 use crate::tool::built_in::{CARRIER, FOREIGN_CALLER};
@@ -221,7 +221,7 @@ impl Session {
             }
             EffectAnswer::Replied { turn, reply, images, jitter } => {
                 self.in_stage(turn, TurnStage::Thinking)?;
-                Some(self.accept_reply(turn, reply, &images, jitter))
+                Some(self.accept_reply(turn, reply, images, jitter))
             }
             EffectAnswer::Salvaged { turn, text, thinking } => {
                 self.accept_partial_reply(turn, text, thinking)
@@ -373,7 +373,7 @@ impl Session {
         &self,
         turn: TurnId,
         reply: ModelReply,
-        images: &[BlobId],
+        images: Vec<Result<StoredMedia, String>>,
         jitter: u64,
     ) -> Event {
         let (blocks, stop, usage) = match reply {
@@ -385,7 +385,7 @@ impl Session {
         };
         let mut next_call = self.next.call;
         let mut used = std::collections::HashSet::new();
-        let mut images = images.iter();
+        let mut images = images.into_iter();
         let mut content = Vec::new();
         for block in blocks {
             match block {
@@ -396,17 +396,12 @@ impl Session {
                     let block = self.number_call(CallId(next_call), call, &mut used);
                     content.push(MessageBlock::Call(block));
                 }
-                ReplyBlock::Image { media_type, data } => {
-                    if let Some(blob) = images.next() {
-                        let media = crate::message::StoredMedia {
-                            media_type,
-                            blob: blob.clone(),
-                            bytes: data.len() as u64,
-                            name: None,
-                        };
-                        content.push(MessageBlock::Image { media });
-                    }
-                }
+                ReplyBlock::Image { .. } => content.extend(images.next().map(|kept| match kept {
+                    Ok(media) => MessageBlock::Image { media },
+                    Err(why) => MessageBlock::text(format!(
+                        "[A picture of this reply cannot be used: {why}.]"
+                    )),
+                })),
             }
         }
         let cost_usd = self.model.cost(&usage);
@@ -534,6 +529,8 @@ impl Session {
         } else {
             (by(&config.rules), Vec::new())
         };
+        let followed = || context.provenance.followed_bits(&call.tool, &inspection.effects);
+        let link_bits = (judgement.verdict != Verdict::Deny).then(followed).flatten();
         Some(
             CallJudged {
                 call: id,
@@ -544,6 +541,7 @@ impl Session {
                 gates: judgement.gates,
                 inspection,
                 leases,
+                link_bits,
             }
             .into(),
         )

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::governance::trail::NO_TRAIL;
 use crate::governance::{
     CallFacts, GateContext, Judgement, Permit, Provenance, Verdict, judge_each,
 };
@@ -45,7 +46,8 @@ impl Session {
             config.deferred.iter().map(|tool| tool.name.clone()).collect();
         let context = self.gate_context(&config.rules).ok_or("the session has no settings")?;
         let label = context.provenance.label.clone().joined_with(so_far);
-        let provenance = Provenance { label: &label, ..context.provenance };
+        // Only what is journaled as judged is counted, so a step follows no link (K10).
+        let provenance = Provenance { label: &label, trail: &NO_TRAIL, ..context.provenance };
         let context = GateContext { found: &found, provenance, ..context };
         let opinions = judge_each(step, &context).into_iter();
         let opinions = opinions.filter(|(gate, _)| !gate.counts_calls());

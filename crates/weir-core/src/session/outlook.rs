@@ -3,6 +3,7 @@
 
 use crate::governance::lease::with_leases;
 use crate::governance::rules::RuleSet;
+use crate::governance::trail::LinkTrail;
 use crate::governance::{GateContext, Provenance};
 use crate::ids::Timestamp;
 
@@ -28,11 +29,27 @@ impl Session {
                 history: &self.history,
                 said: &self.said,
                 approved: &self.approved,
+                trail: &self.trail,
                 canary: config.guards.canary.as_deref(),
                 canaries_before: &config.guards.canaries_before,
                 validates: config.guards.validate_output,
             },
         })
+    }
+
+    /// What of the session says which addresses are links (K10).
+    pub(super) fn link_provenance(&self) -> Provenance<'_> {
+        Provenance {
+            label: self.turn_label(),
+            said: &self.said,
+            trail: &self.trail,
+            ..Provenance::for_empty_session()
+        }
+    }
+
+    /// The links that it was led to, and what following them has told.
+    pub fn link_trail(&self) -> &LinkTrail {
+        &self.trail
     }
 
     /// `rules` with what the session's leases allow at `now`.

@@ -180,6 +180,11 @@ pub enum ResultEffect {
         /// Name of the tool that was removed.
         name: String,
     },
+    /// The addresses that what was fetched or found leads to, whole, each once (K10).
+    Links {
+        /// The addresses, as they would be fetched.
+        links: Vec<String>,
+    },
     /// A background job was started, ended, or looked at.
     Job {
         /// Its name, as [`super::Effects::jobs`] has it.

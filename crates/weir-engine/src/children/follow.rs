@@ -210,6 +210,7 @@ impl AgentFollower {
             changed_files: if self.worktree { Vec::new() } else { changed.clone() },
             denials: finished.map(|f| f.denials.clone()).unwrap_or_default(),
             error: error.clone(),
+            link_bits: session.link_trail().told_bits(),
         };
         let tokens = report.usage.total_tokens();
         if let Err(error) = tell_parent(&self.context, AgentNews::Finished(Box::new(report))).await

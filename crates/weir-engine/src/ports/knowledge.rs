@@ -17,7 +17,9 @@ use weir_core::skill::{SkillLine, SkillNote};
 use weir_core::tool::ToolSpec;
 
 use super::{
-    MeaningAnswer, MeaningQuestion, NoScripts, ProfileLine, ProgressSink, Scripts, StoredItem,
+    MeaningAnswer, MeaningQuestion, NO_PICTURE_MODEL, NoScripts, PictureAnswer, PictureError,
+    PictureRequest, ProfileLine, ProgressSink, Scripts, StoredItem, VendorAnswer, VendorQuestion,
+    VendorSearchError, VendorSearchSource,
 };
 use crate::toolbox::Toolbox;
 
@@ -256,6 +258,34 @@ pub trait Knowledge: Send + Sync {
     fn flagship_name(&self) -> Option<String> {
         None
     }
+    /// The vendor that searches the web, where a person chose that; `None`: none does.
+    fn vendor_search(&self) -> Option<VendorSearchSource> {
+        None
+    }
+    /// Asks that vendor. No known secret goes there, and none comes back.
+    ///
+    /// # Errors
+    /// As [`super::VendorSearch::search_web`]; there is none, or it took too long.
+    async fn search_by_vendor(
+        &self,
+        question: VendorQuestion,
+    ) -> Result<VendorAnswer, VendorSearchError> {
+        let _ = question;
+        Err(VendorSearchError { why: NO_VENDOR_SEARCH.into(), used: None })
+    }
+    /// Has the model that `helpers.image` names make a picture. It has the label of what it was asked
+    /// for with.
+    ///
+    /// # Errors
+    /// None is named, or it made none: a sentence for the model, with what it used.
+    async fn make_picture(&self, request: PictureRequest) -> Result<PictureAnswer, PictureError> {
+        let _ = request;
+        Err(PictureError { why: NO_PICTURE_MODEL.into(), used: None })
+    }
+    /// The model that makes pictures, as people name it; `None`: none is named.
+    fn picture_model_name(&self) -> Option<String> {
+        None
+    }
     /// What exists and is not switched on, beside tools, skills and plugins: recipes, foreign
     /// servers, tools made at run time.
     async fn dormant_items(&self) -> Vec<DormantItem> {
@@ -265,6 +295,9 @@ pub trait Knowledge: Send + Sync {
 
 /// The answer where nothing searches by meaning: it names the tool that works here.
 pub const NO_MEANING_SEARCH: &str = "texts cannot be searched by meaning here; use search_files";
+
+/// What is said where no vendor searches.
+pub const NO_VENDOR_SEARCH: &str = "no model vendor searches the web for this session";
 
 /// What is said where no stronger model is named.
 pub const NO_FLAGSHIP: &str = "no stronger model is set up. A person names one in the user \

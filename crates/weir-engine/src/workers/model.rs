@@ -8,10 +8,11 @@ use weir_core::governance::filter::{mask_reply, mask_text};
 use weir_core::governance::label::Label;
 use weir_core::ids::{BlobId, Timestamp, TurnId};
 use weir_core::input::EffectAnswer;
-use weir_core::model::{ModelReply, ModelRequest, ModelSignal, ReplyBlock};
+use weir_core::model::{ModelRequest, ModelSignal};
 
 use super::{WorkerOutcome, Workers};
-use crate::ports::{Blobs, Conversation, MediaMap, SignalSink};
+use crate::pictures::keep_reply_pictures;
+use crate::ports::{Blobs as _, Conversation, MediaMap, SignalSink};
 use crate::streaming::ReplyStream;
 
 /// Most text, and most thoughts, of a reply under way that are kept in case it is cut off, in bytes.
@@ -126,20 +127,15 @@ impl Workers {
             () = cancel.cancelled() => None,
             reply = conversation.send(&sink) => Some(reply),
         };
-        if reply.is_some() {
-            stream.finish();
-        }
-        let answer = reply.map(|mut reply| {
-            mask_reply(&mut reply, &self.context.parts.secrets);
-            let images = self.keep_images(&reply);
-            EffectAnswer::Replied {
-                turn,
-                reply,
-                images,
-                jitter: self.context.parts.clock.random_number(),
-            }
-        });
-        WorkerOutcome::Conversation(conversation, answer)
+        let Some(mut reply) = reply else {
+            return WorkerOutcome::Conversation(conversation, None);
+        };
+        stream.finish();
+        mask_reply(&mut reply, &self.context.parts.secrets);
+        let images = keep_reply_pictures(&self.context, turn, &reply).await;
+        let jitter = self.context.parts.clock.random_number();
+        let answer = EffectAnswer::Replied { turn, reply, images, jitter };
+        WorkerOutcome::Conversation(conversation, Some(answer))
     }
 
     /// What had come of the reply of this turn.
@@ -152,16 +148,5 @@ impl Workers {
         mask_text(&mut text, &self.context.parts.secrets);
         mask_text(&mut thinking, &self.context.parts.secrets);
         WorkerOutcome::Answer(EffectAnswer::Salvaged { turn, text, thinking })
-    }
-
-    fn keep_images(&self, reply: &ModelReply) -> Vec<BlobId> {
-        let ModelReply::Whole { blocks, .. } = reply else { return Vec::new() };
-        let keep = |block: &ReplyBlock| match block {
-            ReplyBlock::Image { data, .. } => {
-                Some(self.context.blobs.put(&self.context.session, Arc::from(data.as_slice())))
-            }
-            ReplyBlock::Said(_) | ReplyBlock::Call(_) => None,
-        };
-        blocks.iter().filter_map(keep).collect()
     }
 }

@@ -5,6 +5,16 @@ use weir_engine::ports::SearchEngineKind;
 
 use super::SearchSettings;
 
+/// The word for the search of a model's vendor, which is no engine with an address of its own.
+const VENDOR: &str = "vendor";
+
+impl SearchSettings {
+    /// Whether a model's vendor searches.
+    pub(crate) fn is_by_vendor(&self) -> bool {
+        self.kind.trim() == VENDOR
+    }
+}
+
 /// The engine and where it is; `None`: it runs nowhere (SearXNG without an address).
 pub(crate) fn search_engine_address(
     settings: &SearchSettings,
@@ -20,10 +30,15 @@ pub(crate) fn search_engine_address(
 /// What is wrong with the settings: the key below `web.search`, and the sentence.
 pub(super) fn search_complaint(settings: &SearchSettings) -> Option<(String, String)> {
     let complaint = |key: &str, problem: String| Some((format!("web.search.{key}"), problem));
-    if SearchEngineKind::from_word(settings.kind.trim()).is_none() {
-        let known: Vec<&str> = SearchEngineKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    if !settings.is_by_vendor() && SearchEngineKind::from_word(settings.kind.trim()).is_none() {
+        let known = SearchEngineKind::ALL.iter().map(|kind| kind.as_str());
+        let known: Vec<&str> = known.chain([VENDOR]).collect();
         let problem = format!("is {:?}; it is one of {}", settings.kind, known.join(", "));
         return complaint("kind", problem);
+    }
+    if !settings.is_by_vendor() && !settings.model.trim().is_empty() {
+        let problem = format!("is {:?}; a model searches with kind = \"vendor\"", settings.model);
+        return complaint("model", problem);
     }
     let fits = |url: url::Url| {
         matches!(url.scheme(), "http" | "https")
@@ -53,6 +68,13 @@ mod tests {
         assert_eq!(of("searxng", ""), None);
         assert_eq!(of("kagi", "https://proxy.example/kagi/"), None);
         assert_eq!(of("google", ""), Some("web.search.kind".into()));
+        assert_eq!(of("vendor", ""), None);
+        let model = |kind: &str| {
+            let (kind, model) = (kind.into(), "anthropic/x".into());
+            search_complaint(&SearchSettings { kind, model, ..SearchSettings::default() })
+        };
+        assert_eq!(model("vendor"), None);
+        assert_eq!(model("brave").map(|(key, _)| key), Some("web.search.model".into()));
         for url in ["search.example", "ftp://x", "https://a:b@x/", "https://x/?key=1"] {
             assert_eq!(of("searxng", url), Some("web.search.url".into()), "{url}");
         }

@@ -235,6 +235,9 @@ pub struct HelperSettings {
     /// Makes vectors of the workspace's texts for semantic_search, which are sent to it:
     /// ollama/nomic-embed-text. Empty: vectors are computed from the texts themselves.
     pub embed: String,
+    /// Makes pictures for generate_image, from words that are sent to it: openai/gpt-image-2. Empty: there
+    /// is no such tool.
+    pub image: String,
 }
 
 /// The model's window.
@@ -365,10 +368,13 @@ pub struct WebSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SearchSettings {
-    /// Which: searxng, brave, tavily, exa or kagi. The key of all but the first is kept with
-    /// `weir auth set KIND` or in a variable (BRAVE_API_KEY, TAVILY_API_KEY, EXA_API_KEY,
-    /// KAGI_API_KEY).
+    /// Which: searxng, brave, tavily, exa or kagi, or vendor: the model vendor's own search, with
+    /// the vendor's key. The key of all others but the first is kept with `weir auth set KIND` or in
+    /// a variable (BRAVE_API_KEY, TAVILY_API_KEY, EXA_API_KEY, KAGI_API_KEY).
     pub kind: String,
+    /// With kind = "vendor", the model that searches: anthropic/claude-haiku-5-5. Empty: the
+    /// session's own, where its vendor searches.
+    pub model: String,
     /// Its address: that of the SearXNG instance, which may be a private one; empty: the one of the
     /// engine's maker.
     pub url: String,
@@ -378,7 +384,12 @@ pub struct SearchSettings {
 
 impl Default for SearchSettings {
     fn default() -> SearchSettings {
-        SearchSettings { kind: "searxng".into(), url: String::new(), key_env: None }
+        SearchSettings {
+            kind: "searxng".into(),
+            model: String::new(),
+            url: String::new(),
+            key_env: None,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::context::InstallationContext;
 
 /// Tools that reach servers.
 const OF_SERVERS: [&str; 2] = ["use_mcp_tool", "read_mcp_tool"];
-/// Tools that ask a search engine.
+/// Tools that ask a search engine, or a vendor that searches.
 pub(super) const OF_ENGINES: [&str; 2] = ["web_search", "anti_echo_search"];
 /// The plugin that comes with the program speaks for a vault of notes.
 const BUILT_IN: &str = "built in";
@@ -32,7 +32,10 @@ pub(super) async fn idle_tool_names(
     if settings.helpers.flagship.trim().is_empty() {
         idle.push("consult_flagship");
     }
-    if crate::search::search_engine(cx)?.is_none() {
+    if settings.helpers.image.trim().is_empty() {
+        idle.push("generate_image");
+    }
+    if !crate::search::is_web_searched(cx)? {
         idle.extend(OF_ENGINES);
     }
     let plugins = super::installed_plugins(cx, workspace)?;

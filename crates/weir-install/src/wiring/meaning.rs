@@ -21,9 +21,9 @@ use weir_meaning::{
 };
 use weir_providers::embedding::{EmbeddingModel, TextVectors};
 
+use super::helper_endpoint::helper_endpoint;
 use super::vector_cache::VectorCache;
 use crate::context::InstallationContext;
-use crate::failure::usage;
 use crate::models;
 
 mod reading;
@@ -363,22 +363,11 @@ fn is_below(name: &str, folder: &str) -> bool {
 /// # Errors
 /// It cannot be asked: what is missing.
 pub(super) fn embedding_model(cx: &InstallationContext) -> anyhow::Result<Option<EmbeddingModel>> {
-    let config = cx.config()?;
-    let name = config.settings.helpers.embed.trim();
-    if name.is_empty() {
-        return Ok(None);
-    }
-    let place = config.origin_of_key("helpers.embed");
-    let wrong = |why: String| usage(format!("{place}: helpers.embed cannot be used: {why}"));
-    let catalogue = models::load_catalogue(cx)?;
-    let resolved = catalogue.resolve_model(name).map_err(|error| wrong(error.to_string()))?;
-    let (endpoint, source) = models::vendor_endpoint(cx, &catalogue, &resolved.vendor)?;
-    if resolved.vendor.needs_key && source.is_none() {
-        let vendor = &resolved.vendor.name;
-        return Err(wrong(format!("there is no key: run `weir auth set {vendor}`")));
-    }
+    let name = &cx.config()?.settings.helpers.embed;
+    let Some(helper) = helper_endpoint(cx, "helpers.embed", name)? else { return Ok(None) };
     let transport = models::process_transport(cx);
-    EmbeddingModel::new(endpoint, Arc::new(resolved.info), transport)
+    let (endpoint, info) = (helper.endpoint.clone(), helper.info.clone());
+    EmbeddingModel::new(endpoint, info, transport)
         .map(Some)
-        .map_err(|error| wrong(error.to_string()))
+        .map_err(|why| helper.unusable_error(why))
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use weir_core::secret::Secret;
 
 use crate::dialect::VendorQuirks;
+use crate::search::SearchOffer;
 
 /// A vendor: a row of data.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -45,6 +46,9 @@ pub struct Vendor {
     /// The model for those who name none.
     #[serde(default)]
     pub default_model: Option<String>,
+    /// How it searches the web with its own tool; none: it documents none.
+    #[serde(default)]
+    pub search: Option<SearchOffer>,
     /// More headers; values may be secret.
     #[serde(default)]
     pub headers: BTreeMap<String, Secret>,

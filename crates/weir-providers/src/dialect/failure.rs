@@ -184,6 +184,7 @@ const WORDINGS: &[(FailureClass, &[&str])] = &[
         &[
             "content_filter",
             "content_policy",
+            "moderation_blocked",
             "responsibleai",
             "safety system",
             "prohibited_content",

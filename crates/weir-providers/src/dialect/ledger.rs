@@ -506,6 +506,15 @@ impl<R: RenderDialect> RequestEncoder for RequestBuffer<R> {
     }
 
     fn encode(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest {
+        // The last place where it can be held, whoever made the request: a vendor refuses tools for a
+        // model that takes none (K13).
+        let bare;
+        let request = if request.tools.is_empty() || request.model.has_ability("tools") {
+            request
+        } else {
+            bare = ModelRequest { tools: Arc::default(), ..request.clone() };
+            &bare
+        };
         let scene = RenderContext { media, model: Some(&request.model) };
         self.model.clone_from(&request.model.model.name);
         let thinking = if self.render.may_think(&self.last_turn(&request.history)) {

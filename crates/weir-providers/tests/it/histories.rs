@@ -402,6 +402,32 @@ fn v2_what_one_vendor_sealed_never_reaches_another() {
     }
 }
 
+/// Whoever makes the request: a vendor refuses tools for a model that takes none.
+#[test]
+fn k13_a_model_without_tools_is_sent_none_in_any_dialect() {
+    for (name, quirks) in every_quirk() {
+        let dialect = weir_providers::find_dialect(name).expect("known");
+        let request =
+            support::request(name, vec![Message::user(vec![MessageBlock::text("Draw a dot.")])]);
+        let mut encoder = dialect.new_encoder(&quirks);
+        let (_, with) = encode(&mut *encoder, &request);
+        assert!(with["tools"].is_array(), "{name}");
+        let mut bare = (*request.model).clone();
+        bare.abilities.retain(|ability| ability != "tools");
+        let request = ModelRequest { model: Arc::new(bare), ..request };
+        let (_, without) = encode(&mut *encoder, &request);
+        support::lint(name, &without);
+        assert!(without.get("tools").is_none(), "{name}: {without}");
+        // What it makes pictures with is the vendor's own, where it has such a thing.
+        let (_, drawing) = encode(&mut *encoder, &support::drawing(request.clone()));
+        let own = drawing["tools"].as_array().cloned().unwrap_or_default();
+        assert!(own.iter().all(|tool| tool["type"] == "image_generation"), "{name}: {drawing}");
+        // The next request extends the one before all the same.
+        let (again, _) = encode(&mut *encoder, &support::drawing(request));
+        assert!(again.prefix_bytes > 0, "{name}");
+    }
+}
+
 #[test]
 fn v3_media_that_cannot_be_sent_becomes_words() {
     for (name, quirks) in every_quirk() {

@@ -21,7 +21,7 @@ const KEY: &str = "sk-marker-0123456789";
 
 /// What a server does after it has read a request.
 #[derive(Clone)]
-enum Behave {
+pub(crate) enum Behave {
     /// Sends these bytes and keeps the connection.
     Answer(Vec<u8>),
     /// Sends these bytes and closes.
@@ -30,14 +30,14 @@ enum Behave {
     Stall(Vec<u8>),
 }
 
-struct Server {
-    port: u16,
-    requests: Arc<Mutex<Vec<String>>>,
+pub(crate) struct Server {
+    pub(crate) port: u16,
+    pub(crate) requests: Arc<Mutex<Vec<String>>>,
     connections: Arc<Mutex<usize>>,
     _task: tokio::task::JoinHandle<()>,
 }
 
-async fn serve(behave: Behave) -> Server {
+pub(crate) async fn serve(behave: Behave) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let requests = Arc::new(Mutex::new(Vec::new()));
@@ -93,7 +93,7 @@ async fn read_request(socket: &mut tokio::net::TcpStream) -> Option<String> {
     }
 }
 
-fn answer(status: &str, headers: &str, body: &str) -> Vec<u8> {
+pub(crate) fn answer(status: &str, headers: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}\r\n{body}", body.len())
         .into_bytes()
 }

@@ -154,6 +154,9 @@ impl World {
     fn idle_tools(&self, setup: &Setup) -> Vec<String> {
         let mut idle = setup.idle.clone();
         idle.extend(profiles::idle_tool_names(self.root()));
+        if !setup.finds.is_empty() {
+            idle.retain(|name| !profiles::OF_ENGINES.contains(&name.as_str()));
+        }
         idle
     }
 
@@ -227,6 +230,7 @@ impl World {
         let workspace = self.workspace()?;
         let inner = ScriptedModel::new(self.script.clone(), ModelOptions::default())
             .map_err(|error| anyhow!("script: {error}"))?;
+        let pictures = crate::pictures::picture_model(setup, point);
         let (inner, point) = (Arc::new(inner), point.clone());
         let model = CrashModel { inner, point, heard: self.listener.clone() };
         let config = self.config(setup, &model.info())?;
@@ -247,7 +251,11 @@ impl World {
             scene,
             config,
             profiles: Arc::new(profiles),
-            resources: SessionResources::default(),
+            resources: SessionResources {
+                vendor_search: crate::vendor_search::searching_vendor(&setup.finds),
+                pictures,
+                ..SessionResources::default()
+            },
         })
     }
 

@@ -21,6 +21,8 @@ pub(crate) struct WireRequest<'a> {
     entries: Vec<WireEntry<'a>>,
     system: Vec<&'a RawValue>,
     tools: Option<&'a RawValue>,
+    /// Search is asked for by `web_search_options`.
+    search_options: bool,
 }
 
 /// What a user's side of the conversation holds.
@@ -70,6 +72,8 @@ struct RequestBody<'a> {
     system_instruction: Option<&'a RawValue>,
     #[serde(borrow, default)]
     tools: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    web_search_options: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -112,6 +116,7 @@ impl<'a> WireRequest<'a> {
                 .flatten()
                 .collect(),
             tools: parsed.tools,
+            search_options: parsed.web_search_options.is_some(),
         })
     }
 
@@ -162,6 +167,18 @@ impl<'a> WireRequest<'a> {
             tool_names(&parse_value(tools), &mut names);
         }
         names
+    }
+
+    /// Whether the vendor's own search tool is offered.
+    pub(crate) fn wants_search(&self) -> bool {
+        let offered = self.tools.map(parse_value).unwrap_or_default();
+        let is_search = |tool: &Value| {
+            let kind = tool["type"].as_str().unwrap_or_default();
+            kind.starts_with("web_search")
+                || kind == "openrouter:web_search"
+                || tool.get("google_search").is_some()
+        };
+        self.search_options || offered.as_array().into_iter().flatten().any(is_search)
     }
 
     /// A number that is the same for the same messages.

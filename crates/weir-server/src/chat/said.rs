@@ -108,6 +108,8 @@ pub(super) fn render_picture(view: &ChatView, media: &StoredMedia) -> Markup {
             a href=(view.blob_address(media.blob.as_str())) {
                 img src=(view.blob_address(media.blob.as_str())) alt=(visible_text(name)) loading="lazy";
             }
+            // A path: the file of the workspace that it was saved as.
+            @if name.contains('/') { figcaption.muted { (visible_text(name)) } }
         }
     }
 }
@@ -222,6 +224,7 @@ pub(super) fn render_image(view: &ChatView, at: &SeenFact<ImageProduced>) -> Mar
                     img src=(view.blob_address(fact.blob.as_str())) alt="Image created by the model"
                         loading="lazy";
                 }
+                @if let Some(path) = &fact.path { figcaption.muted { (visible_text(path)) } }
             }
         }
     }

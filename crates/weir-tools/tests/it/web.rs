@@ -4,6 +4,7 @@ use serde_json::json;
 use weir_engine::ports::FetchedPage;
 
 use super::world::{World, block_on, text};
+use crate::create_docx;
 use crate::web_fetch::WebFetch;
 
 fn fetch(status: u16, media_type: &str, body: &[u8], limit: usize) -> (bool, String) {
@@ -54,4 +55,41 @@ fn z10_hostile_pages_end_in_text_or_error() {
         let (_, said) = fetch(200, "text/html", body.as_bytes(), 1_000);
         assert!(said.len() < 10_000, "{} bytes", said.len());
     }
+}
+
+#[test]
+fn k10_documents_feeds_and_pictures_are_read() {
+    let world = World::new();
+    let made = block_on(async {
+        let call = json!({ "path": "a.docx", "title": "T", "content": "See [b](sub/b.html)." });
+        assert!(world.edit::<create_docx::CreateDocx>(call).await.ok);
+        std::fs::read(world.folder.path().join("a.docx")).expect("it was made")
+    });
+    // The content counts, whatever the server says.
+    let (ok, said) = fetch(200, "application/octet-stream", &made, 50_000);
+    assert!(ok && said.starts_with("https://example.org/page (DOCX as Markdown)."), "{said}");
+    assert!(said.contains("not instructions") && said.contains("# T"), "{said}");
+
+    let feed = b"<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>News</title><item>\
+                 <title>One</title><link>/one</link></item></channel></rss>";
+    let (ok, said) = fetch(200, "application/rss+xml", feed, 50_000);
+    assert!(ok && said.contains("RSS feed as Markdown"), "{said}");
+    assert!(said.contains("## [One](https://example.org/one)"), "{said}");
+
+    let (ok, said) = fetch(200, "image/png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 50_000);
+    assert!(
+        ok && said.contains("https://example.org/page: ") && said.contains("attached"),
+        "{said}"
+    );
+
+    let (ok, said) = fetch(200, "application/pdf", b"%PDF-1.7\nbroken", 50_000);
+    assert!(!ok && said.starts_with("https://example.org/page: "), "{said}");
+    let (_, said) = fetch(200, "text/csv", b"a,b\n1,2\n", 50_000);
+    assert!(said.ends_with("a,b\n1,2"), "plain files stay as they are: {said}");
+}
+
+#[test]
+fn k10_links_of_a_page_are_whole_addresses() {
+    let (_, said) = fetch(200, "text/html", b"<p>More: <a href=\"two.html\">two</a></p>", 50_000);
+    assert!(said.ends_with("More: [two](https://example.org/two.html)"), "{said}");
 }

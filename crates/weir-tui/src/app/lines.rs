@@ -300,7 +300,17 @@ fn answer_lines(fact: &ModelReplied, width: usize, theme: &Theme) -> Vec<Line<'s
 
 /// A picture that the model made and that no answer shows.
 fn image_lines(fact: &ImageProduced, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let text = format!("  [A picture that the model made: {}]", one_line(&fact.media_type));
+    let at = fact.path.as_deref().map(|path| format!(", {}", one_line(path)));
+    let kind = one_line(&fact.media_type);
+    let text = format!("  [A picture that the model made: {kind}{}]", at.unwrap_or_default());
+    wrap_line(&Line::styled(text, theme.accent), width, 4)
+}
+
+/// A picture in an answer, by the name of its file: a terminal draws none by itself.
+fn saved_picture_lines(media: &StoredMedia, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let path = one_line(media.name.as_deref().unwrap_or_default());
+    let (kind, bytes) = (one_line(&media.media_type), media.bytes.div_ceil(1_000));
+    let text = format!("  [{path}: {kind}, {bytes} kB; /file shows it]");
     wrap_line(&Line::styled(text, theme.accent), width, 4)
 }
 
@@ -314,6 +324,9 @@ pub(crate) fn media_and_source_lines(
     let (mut lines, mut sources) = (Vec::new(), Vec::new());
     for block in &fact.content {
         match block {
+            MessageBlock::Image { media } if media.name.is_some() => {
+                lines.extend(saved_picture_lines(media, width, theme));
+            }
             MessageBlock::Image { media } | MessageBlock::Document { media } => {
                 lines.extend(attachment_lines(media, width, theme));
             }

@@ -84,7 +84,12 @@ pub(super) fn event_lines(event: &Event, seen: &Transcript) -> Vec<VoicedLine> {
         }
         Event::RunFinished(f) => run_end_lines(f),
         Event::ImageProduced(f) => {
-            let what = format!("a picture was made: {}", one_line(&f.media_type));
+            let at = f.path.as_deref().map(|path| format!(", saved as {}", one_line(path)));
+            let what = format!(
+                "a picture was made: {}{}",
+                one_line(&f.media_type),
+                at.unwrap_or_default()
+            );
             vec![(LineVoice::Quiet, what)]
         }
         event => agent_report(event).map_or_else(|| fact_note_lines(event), |line| vec![line]),

@@ -78,6 +78,7 @@ pub(crate) async fn run_doctor(
 ) -> anyhow::Result<ExitCode> {
     let mut findings = vec![check_configuration(cx)];
     findings.extend(keys_and_endpoints(cx, args.offline).await);
+    findings.push(check_web_search(cx));
     findings.extend(check_command_sandbox(cx));
     findings.push(check_git());
     findings.extend(check_store(cx).await);
@@ -187,6 +188,21 @@ async fn keys_and_endpoints(cx: &InstallationContext, offline: bool) -> Vec<Doct
     }
     findings.extend(there);
     findings
+}
+
+/// Who searches the web for sessions that begin here.
+fn check_web_search(cx: &InstallationContext) -> DoctorFinding {
+    const WHAT: &str = "web search";
+    match wiring::vendor_search::describe_search(cx) {
+        Ok(Some(detail)) => ok_finding(WHAT, detail),
+        Ok(None) => note_finding(
+            WHAT,
+            "nobody searches: sessions have no web_search",
+            "`weir config set web.search.kind vendor` lets the model's vendor search, with its key \
+             (anthropic, openai, gemini, openrouter)",
+        ),
+        Err(error) => broken_finding(WHAT, error.to_string(), "correct the settings"),
+    }
 }
 
 /// Whether settings or a variable name this provider's address.

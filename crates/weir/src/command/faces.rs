@@ -126,6 +126,7 @@ areas! {
     l2_each_face_shows_recovery "recovery",
     l2_each_face_shows_skills "skills",
     l2_each_face_shows_tools "tools",
+    l2_each_face_shows_the_web "web",
 }
 
 #[test]

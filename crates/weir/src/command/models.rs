@@ -41,12 +41,16 @@ pub(crate) async fn list_models(
     {
         err_message(&format!("warning: {name}: {why}"));
     }
+    let searches = |row: &Row| {
+        let vendor = catalogue.find_vendor(&row.info.model.provider);
+        vendor.is_some_and(|vendor| vendor.search_offer(&row.info.model.name).is_some())
+    };
     if args.json.json {
-        out_json(&rows.iter().map(json_of).collect::<Vec<_>>())?;
+        out_json(&rows.iter().map(|row| json_of(row, searches(row))).collect::<Vec<_>>())?;
     } else {
-        let head = ["MODEL", "WINDOW", "OUTPUT", "PRICE in/out", "CAPABILITIES", ""];
+        let head = ["MODEL", "WINDOW", "OUTPUT", "PRICE in/out", "CAPABILITIES", "SEARCH", ""];
         let mut lines = vec![head.map(String::from).to_vec()];
-        lines.extend(rows.iter().map(cells_of));
+        lines.extend(rows.iter().map(|row| cells_of(row, searches(row))));
         out_line(&format_table(&lines))?;
         if rows.iter().any(|row| row.window_max.is_some()) {
             err_message(
@@ -86,8 +90,8 @@ fn check_endpoint_answered(
     Err(failure_with_status(exit::FAILED, format!("{name}: {why}")))
 }
 
-/// A row for programs.
-fn json_of(row: &Row) -> Value {
+/// A row for programs. `searches`: the vendor searches the web with it.
+fn json_of(row: &Row, searches: bool) -> Value {
     let info = &row.info;
     json!({
         "model": info.model.to_string(),
@@ -96,13 +100,14 @@ fn json_of(row: &Row) -> Value {
         "max_output": info.max_output,
         "price": info.price,
         "abilities": info.abilities,
+        "web_search": searches,
         "has_key": row.has_key,
         "offered": row.offered,
     })
 }
 
 /// A row for people.
-fn cells_of(row: &Row) -> Vec<String> {
+fn cells_of(row: &Row, searches: bool) -> Vec<String> {
     let info = &row.info;
     let price = info.price.map_or_else(
         || "unknown".to_owned(),
@@ -123,6 +128,7 @@ fn cells_of(row: &Row) -> Vec<String> {
         info.max_output.to_string(),
         price,
         info.abilities.join(","),
+        if searches { "yes" } else { "" }.to_owned(),
         state.to_owned(),
     ]
 }

@@ -260,7 +260,7 @@ impl RunInProgress {
                 }
                 RunWakeup::Update(Some(SessionUpdate::Fact(fact))) => {
                     face.show_fact(&fact)?;
-                    pictures::save_picture_of_fact(cx, self.shown.output, &fact.event).await;
+                    pictures::name_picture_of_fact(cx, self.shown.output, &fact.event);
                     asking.hear_fact(cx, &fact.event);
                     if let Some(finished) = face.at_rest() {
                         break Some(finished);

@@ -238,17 +238,44 @@ fn g7_two_runs_in_one_folder_report_nothing_of_each_other() {
 }
 
 #[test]
-fn v2_a_picture_that_the_model_made_becomes_a_file_and_it_is_said_where() {
+fn k13_a_picture_that_the_model_made_becomes_a_file_and_each_output_names_it() {
     let house = house("dialect: gemini\nsays: Here it is.\nimage: dot\n");
+    let is_png = |path: &std::path::Path| {
+        std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\x89PNG"))
+    };
     let output = run(&house, &["--quiet", "draw a dot"]);
     assert_eq!(output.out, "Here it is.\n");
-    let path = house.at("work/weir-picture-1.png");
-    assert!(output.err.contains("picture: "), "{}", output.err);
-    assert!(output.err.contains("weir-picture-1.png"), "{}", output.err);
-    assert!(std::fs::read(path).expect("a file").starts_with(b"\x89PNG"));
-    // A program has the event and needs no file.
-    run(&house, &["--output", "jsonl", "draw a dot"]);
-    assert!(!house.at("work/weir-picture-2.png").exists());
+    let named = output.err.lines().find_map(|line| line.split_once("picture: "));
+    let path = named.map(|(_, path)| path.trim().to_owned()).expect("it is said where");
+    assert!(path.ends_with("/t1-1.png"), "{path}");
+    assert!(is_png(path.as_ref()), "{path}");
+    // The same for programs, by paths of the workspace.
+    let json = run(&house, &["--output", "json", "draw a dot"]);
+    let finished: Value = serde_json::from_str(&json.out).expect("one object");
+    let path = finished["pictures"][0].as_str().expect("its path").to_owned();
+    assert!(path.starts_with(".weir/pictures/"), "{path}");
+    assert!(is_png(&house.at(&format!("work/{path}"))), "{path}");
+    assert!(!json.err.contains("picture: "), "said once: {}", json.err);
+    let jsonl = run(&house, &["--output", "jsonl", "draw a dot"]);
+    let events = jsonl.out.lines().map(|line| serde_json::from_str(line).expect("an event"));
+    let events: Vec<Value> = events.collect();
+    let made: Vec<&Value> = events.iter().filter(|e| e["kind"] == "image.produced").collect();
+    assert_eq!(made.len(), 1, "{}", jsonl.out);
+    assert!(is_png(&house.at(&format!("work/{}", made[0]["path"].as_str().expect("a path")))));
+}
+
+#[test]
+fn k13_what_the_vendor_calls_a_picture_and_is_none_is_said_and_not_saved() {
+    let house =
+        house("dialect: gemini\nsays: Here.\nimage: data:image/png;base64,PGgxPmhpPC9oMT4=\n");
+    let output = run(&house, &["--output", "json", "draw a dot"]);
+    let finished: Value = serde_json::from_str(&output.out).expect("one object");
+    assert!(
+        finished["text"].as_str().is_some_and(|text| text.contains("it is text")),
+        "{finished}"
+    );
+    assert_eq!(finished["pictures"], Value::Null);
+    assert!(!house.at("work/.weir/pictures").exists());
 }
 
 #[test]

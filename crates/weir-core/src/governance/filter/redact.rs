@@ -119,6 +119,9 @@ pub(super) fn redact_effects(news: &mut [ResultEffect], secrets: &[String]) {
             ResultEffect::Recalled { words, .. } => redact_in_place(words, &needles),
             ResultEffect::Step { summary, .. } => redact_in_place(summary, &needles),
             ResultEffect::Made { tool } => redact_in_place(&mut tool.description, &needles),
+            ResultEffect::Links { links } => {
+                links.iter_mut().for_each(|link| redact_in_place(link, &needles));
+            }
             ResultEffect::Found { .. }
             | ResultEffect::Unmade { .. }
             | ResultEffect::Used { .. }

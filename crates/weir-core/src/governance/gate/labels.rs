@@ -138,7 +138,7 @@ fn effect_flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<EffectFl
         by_command && host.method == CONNECT || effects.is_declared_query(host)
     };
     let direct = effects.hosts.iter().filter(|host| !elsewhere(host));
-    flows.extend(direct.map(|host| of_host(host, rules, &context.provenance)));
+    flows.extend(direct.map(|host| of_host(call.tool, host, context)));
     flows.extend(effects.sends.iter().map(|send| of_send(send, context, rules, covered)));
     flows.extend(effects.feeds.iter().map(of_feed));
     flows.extend(effects.queries.iter().map(|query| of_query(query, &context.provenance)));
@@ -257,7 +257,8 @@ fn of_query(query: &QueryEffect, provenance: &Provenance<'_>) -> EffectFlow {
     EffectFlow { sink, what, covered: false }
 }
 
-fn of_host(host: &HostEffect, rules: &RuleSet, provenance: &Provenance<'_>) -> EffectFlow {
+fn of_host(tool: &str, host: &HostEffect, context: &GateContext<'_>) -> EffectFlow {
+    let GateContext { rules, provenance, .. } = context;
     let ruling = rules.rule_host(host);
     let listed = matches!(ruling, Ruling::Allow(_));
     // A rule for a domain covers every name below it, and a name can carry as much as a path.
@@ -273,6 +274,7 @@ fn of_host(host: &HostEffect, rules: &RuleSet, provenance: &Provenance<'_>) -> E
     }
     let sink = match listed {
         true if (exactly && is_bare(host)) || provenance.is_asked(&host.url) => Sink::FetchListed,
+        _ if provenance.follows_link(tool, host) => Sink::FetchLink,
         true if provenance.is_linked(&host.url) => Sink::FetchListedLink,
         true => Sink::FetchListedBuilt,
         false if provenance.is_asked(&host.url) => Sink::FetchAsked,
@@ -309,10 +311,15 @@ impl Provenance<'_> {
     /// Whether the person wrote this address, or approved a call with it.
     fn is_asked(&self, url: &str) -> bool {
         let bare = url.trim_end_matches('/');
+        self.approved.iter().any(|text| text.trim_end_matches('/') == bare) || self.is_said(url)
+    }
+
+    /// Whether the person wrote this address.
+    pub(in crate::governance) fn is_said(&self, url: &str) -> bool {
+        let bare = url.trim_end_matches('/');
         // People leave the scheme out.
         let plain = bare.strip_prefix("https://").unwrap_or(bare);
-        self.approved.iter().any(|text| text.trim_end_matches('/') == bare)
-            || self.said.iter().any(|said| stands_in(said, bare) || stands_in(said, plain))
+        self.said.iter().any(|said| stands_in(said, bare) || stands_in(said, plain))
     }
 
     /// Whether the person named this recipient, or approved a call with it.

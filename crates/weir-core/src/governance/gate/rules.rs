@@ -31,7 +31,11 @@ impl Gate for RulesGate {
         };
         let allowed = matches!(tool, Ruling::Allow(_));
         for item in items {
-            let opinion = self.judge_item(&item, allowed, context);
+            // It reads what a page or a search led to, and tells next to nothing (K10).
+            let opinion = match follows_freely(call.tool, &item, context) {
+                true => self.judge_item(&item, true, context),
+                false => self.judge_item(&item, allowed, context),
+            };
             let stricter = opinion.as_ref().map(|o| o.verdict)
                 > strictest.as_ref().map(|o: &GateOpinion| o.verdict);
             if stricter {
@@ -164,6 +168,18 @@ impl EffectItem<'_> {
             }
             EffectItem::Unknown => "a tool whose effects are not known".to_string(),
         }
+    }
+}
+
+/// Whether this follows a link, in a mode in which links need no question of their own.
+fn follows_freely(tool: &str, item: &EffectItem<'_>, context: &GateContext<'_>) -> bool {
+    let EffectItem::Host(host, RequestUse::Read) = item else { return false };
+    match context.mode {
+        PermissionMode::AutoEdit | PermissionMode::Full => {
+            context.provenance.follows_link(tool, host)
+        }
+        PermissionMode::Ask => context.provenance.follows_agreed_link(tool, host),
+        PermissionMode::Plan => false,
     }
 }
 

@@ -31,6 +31,7 @@ fn judged(effects: &Value) -> Event {
         reason: None,
         gates: Vec::new(),
         inspection: Box::new(serde_json::from_value(inspection).expect("an inspection")),
+        link_bits: None,
         leases: Vec::new(),
     })
 }

@@ -3,12 +3,13 @@
 use weir_core::session::SessionConfig;
 
 use super::House;
-use crate::wiring::SessionOverrides;
+use crate::wiring::{SessionOverrides, session_options};
 
 /// Of the tools that may be idle those that the session is told of.
 fn told(config: &SessionConfig) -> Vec<&str> {
-    const MAY_BE_IDLE: [&str; 6] = [
+    const MAY_BE_IDLE: [&str; 7] = [
         "consult_flagship",
+        "generate_image",
         "use_mcp_tool",
         "read_mcp_tool",
         "execute_command",
@@ -54,4 +55,32 @@ async fn t11_a_plugin_that_could_be_switched_on_brings_the_tool_that_proposes_it
         "id = \"hello\"\nname = \"Hello\"\nversion = \"1\"\ndescription = \"Greets.\"\n",
     );
     assert_eq!(told(&other.settled(&SessionOverrides::default(), None).await), ["enable_plugin"]);
+}
+
+#[tokio::test]
+async fn k13_the_tool_for_pictures_is_there_where_a_model_for_it_is_named() {
+    let house = House::new();
+    house.write("config/weir/config.toml", "[helpers]\nimage = \"ollama/painter\"\n");
+    let named = house.settled(&SessionOverrides::default(), None).await;
+    assert_eq!(told(&named), ["generate_image"]);
+    let plan = SessionOverrides { profile: Some("plan".into()), ..SessionOverrides::default() };
+    assert_eq!(told(&house.settled(&plan, None).await), [""; 0], "it writes a file");
+}
+
+#[tokio::test]
+async fn k13_a_model_that_cannot_be_asked_for_pictures_is_refused_with_its_place() {
+    let house = House::new();
+    let key = [("ANTHROPIC_API_KEY", "sk-ant-test-key-000000")];
+    for (image, word) in [
+        ("anthropic/claude-opus-5", "anthropic makes no pictures"),
+        ("openai/gpt-image-2", "weir auth set openai"),
+        ("nobody/x", "nobody"),
+    ] {
+        house.write("config/weir/config.toml", &format!("[helpers]\nimage = \"{image}\"\n"));
+        let wishes =
+            SessionOverrides { model: Some(house.script()), ..SessionOverrides::default() };
+        let refused = session_options(&house.cx(&key), &wishes, None).await.err();
+        let refused = refused.map(|error| format!("{error:#}")).unwrap_or_default();
+        assert!(refused.contains(word) && refused.contains("helpers.image"), "{refused}");
+    }
 }

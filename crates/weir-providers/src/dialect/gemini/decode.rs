@@ -151,7 +151,10 @@ impl GeminiAssembly {
         if let Some(call) = piece.function_call {
             self.take_call(call, signature, signal);
         } else if let Some(InlineData { mime_type, data: GeminiText(data) }) = piece.inline_data {
-            if let Some(data) = decode_base64(&data) {
+            // A sketch on the way to the picture is a thought, and no answer.
+            if !piece.thought {
+                // What is no base64 is an empty picture: it is told, not lost.
+                let data = decode_base64(&data).unwrap_or_default();
                 self.kept += data.len();
                 self.blocks.push(ReplyBlock::Image { media_type: mime_type, data });
             }

@@ -467,11 +467,12 @@ fn unreadable_event(data: &str, error: &serde_json::Error) -> ProviderFailure {
 pub(in crate::dialect) fn data_url(url: &str) -> Option<(String, Vec<u8>)> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
     let media_type = head.strip_suffix(";base64")?;
-    Some((media_type.to_owned(), decode_base64(data)?))
+    // What is no base64 is an empty picture: it is told, not lost.
+    Some((media_type.to_owned(), decode_base64(data).unwrap_or_default()))
 }
 
 /// Bytes of base64 text, with or without padding.
-pub(in crate::dialect) fn decode_base64(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode_base64(text: &str) -> Option<Vec<u8>> {
     use base64::Engine as _;
     use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
     let engines = [&STANDARD, &STANDARD_NO_PAD, &URL_SAFE];

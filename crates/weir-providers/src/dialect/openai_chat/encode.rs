@@ -1,7 +1,7 @@
 //! A request in the words of Chat Completions.
 
 use serde_json::Value;
-use weir_core::model::{ModelRequest, Thinking};
+use weir_core::model::{ModelInfo, ModelRequest, Thinking};
 
 use super::super::VendorQuirks;
 use super::super::json::{
@@ -36,7 +36,8 @@ impl OpenAiChatMessages {
             write_field(out, "prompt_cache_key", &cache_key(request.session.as_str()));
         }
         if self.quirks.modalities && request.model.has_ability("image_output") {
-            write_raw(out, r#","modalities":["image","text"]"#);
+            write_key(out, "modalities");
+            write_value(out, &output_modalities(&request.model));
         }
         if !request.model.has_ability("thinking") {
             return;
@@ -83,6 +84,14 @@ pub(in crate::dialect) fn cache_key(session: &str) -> String {
         return session.to_owned();
     }
     weir_core::record::sha256_hex(session.as_bytes())
+}
+
+/// What a model that draws is asked for: one that makes nothing but pictures refuses to make words.
+pub(crate) fn output_modalities(model: &ModelInfo) -> Value {
+    match model.has_ability("image_only") {
+        true => serde_json::json!(["image"]),
+        false => serde_json::json!(["image", "text"]),
+    }
 }
 
 /// The word for an effort.

@@ -144,7 +144,9 @@ impl ResponsesAssembly {
                 seal: None,
             })),
             Some("image_generation_call") => {
-                if let Some(data) = item["result"].as_str().and_then(decode_base64) {
+                // Without one it was not made. What is no base64 is an empty picture: it is told.
+                if let Some(data) = item["result"].as_str() {
+                    let data = decode_base64(data).unwrap_or_default();
                     let format = item["output_format"].as_str().unwrap_or("png");
                     let media_type = format!("image/{format}");
                     self.blocks.push(ReplyBlock::Image { media_type, data });

@@ -1,0 +1,56 @@
+//! The model that makes pictures for the agent (K13): one question, one picture, counted for the run.
+//! Not here: what becomes of the picture, which the tool says, and how a vendor is asked.
+
+use std::time::Duration;
+
+use weir_core::governance::filter::redact_text;
+use weir_core::governance::label::{Integrity, Label};
+use weir_core::model::Usage;
+
+use crate::ports::{
+    ModelUse, NO_PICTURE_MODEL, PictureAnswer, PictureError, PictureReply, PictureRequest,
+};
+use crate::worker_context::WorkerContext;
+
+/// How long one picture may take: vendors speak of two minutes for the best.
+const WAIT: Duration = Duration::from_secs(280);
+
+/// Asks for a picture with words that were made from what has the label `label`.
+///
+/// # Errors
+/// No model is named, or it made none: a sentence for the model that asked.
+pub(crate) async fn ask_for_picture(
+    context: &WorkerContext,
+    label: &Label,
+    request: PictureRequest,
+) -> Result<PictureAnswer, PictureError> {
+    let Some(model) = &context.resources.pictures else {
+        return Err(PictureError { why: NO_PICTURE_MODEL.into(), used: None });
+    };
+    let secrets = &context.parts.secrets;
+    // It may be another vendor's: nothing goes there that may not go to the session's model.
+    let prompt = redact_text(&request.prompt, secrets).into_owned();
+    let request = PictureRequest { prompt, ..request };
+    let name = model.model_name();
+    match tokio::time::timeout(WAIT, model.make_picture(&request)).await {
+        Ok(Ok(reply)) => {
+            let said = redact_text(&reply.said, secrets).into_owned();
+            let label =
+                Label { integrity: label.integrity.max(Integrity::Generated), ..label.clone() };
+            Ok(PictureAnswer { model: name, reply: PictureReply { said, ..reply }, label })
+        }
+        Ok(Err(error)) => {
+            Err(PictureError { why: redact_text(&error.why, secrets).into_owned(), ..error })
+        }
+        Err(_) => {
+            let seconds = WAIT.as_secs();
+            let why = format!(
+                "{name} sent no picture within {seconds} s. It may have made one and charge for it; \
+                 ask the person before you try again"
+            );
+            // It was asked, and nobody knows what that cost.
+            let used = ModelUse { usage: Usage::default(), cost_usd: None };
+            Err(PictureError { why, used: Some(used) })
+        }
+    }
+}

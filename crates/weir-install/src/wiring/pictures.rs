@@ -1,0 +1,28 @@
+//! The model that makes pictures for the agent, where the settings name one (K13). Not here: how it is
+//! asked (`weir_providers::picture`), and the tool.
+
+use std::sync::Arc;
+
+use weir_engine::ports::PictureModel;
+use weir_providers::picture::RemotePictureModel;
+
+use super::helper_endpoint::helper_endpoint;
+use crate::context::InstallationContext;
+use crate::models;
+
+/// The model that `helpers.image` names. Nothing is sent yet.
+///
+/// # Errors
+/// It cannot be asked: what is missing.
+pub(super) fn picture_model(
+    cx: &InstallationContext,
+) -> anyhow::Result<Option<Arc<dyn PictureModel>>> {
+    let name = &cx.config()?.settings.helpers.image;
+    let Some(helper) = helper_endpoint(cx, "helpers.image", name)? else { return Ok(None) };
+    let transport = models::process_transport(cx);
+    let (endpoint, info) = (helper.endpoint.clone(), helper.info.clone());
+    match RemotePictureModel::new(endpoint, info, transport) {
+        Ok(model) => Ok(Some(Arc::new(model))),
+        Err(why) => Err(helper.unusable_error(why)),
+    }
+}

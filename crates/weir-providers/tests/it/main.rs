@@ -2,5 +2,6 @@
 
 mod histories;
 mod http;
+mod pictures;
 mod support;
 mod wire;

@@ -134,6 +134,10 @@ text_id!(
     MemoryId
 );
 text_id!(
+    /// An entry of a person's brain.
+    BrainEntryId
+);
+text_id!(
     /// Content-addressed bytes: the lower-case hex of their SHA-256.
     BlobId
 );

@@ -44,6 +44,7 @@
 #![warn(missing_docs)]
 
 pub mod address;
+pub mod brain;
 pub mod config;
 pub mod document;
 pub mod dynamic;

@@ -66,6 +66,10 @@ pub struct PromptScene {
     pub user: Option<String>,
     /// What is remembered and fits what was said, best first.
     pub memory: Vec<MemoryFact>,
+    /// The person lets the agent keep things in their brain without asking (K12).
+    pub keeps_in_brain: bool,
+    /// The model was told so, and it may no longer hold.
+    pub brain_told: bool,
     /// Recipes that fit what was said, best first (M5).
     pub recipes: Vec<RecipeMatch>,
     /// The one of them that is followed by itself: it is not told beside (L16).
@@ -115,8 +119,8 @@ pub struct Section {
     pub render: fn(&PromptScene) -> Option<String>,
 }
 
-/// The sixteen sections of P1, most stable first; the guard `canary` and the catalogue of `skills`
-/// have lines of their own.
+/// The sixteen sections of P1, most stable first; the guard `canary`, the catalogue of `skills` and the
+/// permission for the `brain` have lines of their own.
 pub const SECTIONS: &[Section] = &[
     Section {
         name: SectionName::Profile,
@@ -195,6 +199,12 @@ pub const SECTIONS: &[Section] = &[
         stability: Stability::Run,
         skipped_for_children: true,
         render: section::memory_section,
+    },
+    Section {
+        name: SectionName::Brain,
+        stability: Stability::Run,
+        skipped_for_children: true,
+        render: section::brain_section,
     },
     Section {
         name: SectionName::Recipes,

@@ -371,6 +371,48 @@ pub struct EnableEffect {
     pub hash: String,
 }
 
+/// What a call does to an entry of the brain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BrainChange {
+    /// Puts a new one there.
+    Add,
+    /// Changes what it says.
+    Update,
+    /// Takes it out of what is found.
+    Forget,
+}
+
+impl BrainChange {
+    /// What is done, in words before the name of the entry.
+    pub fn as_words(self) -> &'static str {
+        match self {
+            BrainChange::Add => "keeping in the brain",
+            BrainChange::Update => "changing in the brain",
+            BrainChange::Forget => "forgetting from the brain",
+        }
+    }
+}
+
+/// A change of the person's brain, their own knowledge store (K12).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BrainEffect {
+    /// What is done.
+    pub change: BrainChange,
+    /// What the entry is called.
+    pub title: String,
+    /// Id of the entry; empty: it is a new one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub entry: String,
+    /// The version that was looked at, which alone is changed; 0: it is a new one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub version: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// A host that a call would reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostEffect {
@@ -482,6 +524,9 @@ pub struct Effects {
     /// read by later ones (M4).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remembers: Vec<String>,
+    /// The change of the person's brain: what is kept there stands in `remembers` too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brain: Option<BrainEffect>,
     /// Whose words it gives back, where that is known before it runs: a skill or a fact of the
     /// memory that came from outside.
     #[serde(skip_serializing_if = "Label::is_clean")]
@@ -528,6 +573,7 @@ impl Effects {
             || !self.sends.is_empty()
             || !self.changes.is_empty()
             || !self.remembers.is_empty()
+            || self.brain.is_some()
             || !self.enables.is_empty()
             || self.spawns.as_ref().is_some_and(|spawn| spawn.writes)
             || self.paths.iter().any(|p| p.access.is_write())

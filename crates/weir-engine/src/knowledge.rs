@@ -16,6 +16,7 @@ use weir_core::session::SessionConfig;
 use weir_core::skill::SkillLine;
 use weir_core::tool::ToolSpec;
 
+use crate::brain::CallBrain;
 use crate::dormant;
 use crate::flagship;
 use crate::made;
@@ -23,7 +24,7 @@ use crate::memory;
 use crate::past;
 use crate::picture_model;
 use crate::ports::{
-    ConsultError, DormantItem, FlagshipAnswer, Knowledge, MeaningAnswer,
+    BrainAccess, ConsultError, DormantItem, FlagshipAnswer, Knowledge, MeaningAnswer,
     MeaningQuestion, MemoryRequest, NO_MEANING_SEARCH, NO_VENDOR_SEARCH, Passage, PictureAnswer,
     PictureError, PictureRequest, ProfileLine, ProgressSink, Proposal, RecallQuery, Scripts,
     SkillProposal, SkillScript, SkillText, StoredItem, VendorAnswer, VendorQuestion,
@@ -204,6 +205,11 @@ impl Knowledge for CallKnowledge {
 
     fn loaded_tools(&self) -> Arc<Vec<ToolSpec>> {
         self.config.tools.clone()
+    }
+
+    fn brain(&self) -> Arc<dyn BrainAccess> {
+        let (parts, session) = (self.context.parts.clone(), self.context.session.clone());
+        Arc::new(CallBrain { parts, session, label: self.label.clone() })
     }
 
     fn toolbox(&self) -> Option<Arc<Toolbox>> {

@@ -140,6 +140,7 @@
 mod asking;
 pub mod attach;
 pub mod blobs;
+pub mod brain;
 mod children;
 mod command_channel;
 mod commands;

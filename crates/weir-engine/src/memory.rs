@@ -206,7 +206,7 @@ fn new_fact(
 }
 
 /// Whether anything is left of a text beside the marks of what was taken out.
-fn says_more(text: &str) -> bool {
+pub(crate) fn says_more(text: &str) -> bool {
     let mut left = String::new();
     let mut rest = text;
     while let Some(from) = rest.find("[redacted") {

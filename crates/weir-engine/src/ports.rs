@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use weir_core::ids::Timestamp;
 
 mod agents;
+mod brain;
 mod checkpoint;
 mod documents;
 mod fact;
@@ -35,6 +36,7 @@ mod vendor_search;
 mod web;
 
 pub use agents::*;
+pub use brain::*;
 pub use checkpoint::*;
 pub use documents::*;
 pub use fact::*;

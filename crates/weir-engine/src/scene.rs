@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use weir_core::ids::Timestamp;
 use weir_core::message::MessageBlock;
-use weir_core::prompt::{INSTRUCTIONS, PromptScene};
+use weir_core::prompt::{INSTRUCTIONS, PromptScene, SectionName};
 use weir_core::session::Session;
 use weir_core::skill::SkillNote;
 
@@ -61,6 +61,8 @@ pub struct SceneRequest {
     pub told: Vec<String>,
     /// The model was told instructions before.
     pub instructed: bool,
+    /// The model was told that it may keep things in the brain.
+    pub brain_told: bool,
     /// Something beside text came with what was said.
     pub attached: bool,
 }
@@ -78,6 +80,7 @@ impl SceneRequest {
             named: session.config().map(|c| c.profile.skills.clone()).unwrap_or_default(),
             told: session.told_sections().keys().filter_map(folder).collect(),
             instructed: session.told_sections().contains_key(INSTRUCTIONS),
+            brain_told: session.told_sections().contains_key(SectionName::Brain.as_str()),
             attached: session.unexamined_inputs().iter().any(|queued| {
                 queued.content.iter().any(|block| !matches!(block, MessageBlock::Text { .. }))
             }),
@@ -109,6 +112,7 @@ pub fn gather_scene(
         rules: chain::instruction_texts(rules),
         instructions: chain::instruction_texts(chain),
         instructions_gone: glance.instructed,
+        brain_told: glance.brain_told,
         workspace: Some(surroundings::describe_structure(workspace)),
         clock: Some(clock_sentence(&options.timezone, now)),
         ..options.base.clone()

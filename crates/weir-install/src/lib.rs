@@ -36,6 +36,7 @@
 pub mod agents;
 pub mod archive;
 pub mod audit;
+pub mod brain;
 pub mod catalogue;
 pub mod config;
 pub mod content_difference;

@@ -13,6 +13,7 @@ use weir_core::profile::{Limits, PermissionMode, Profile};
 use weir_core::prompt::{self, PromptScene};
 use weir_core::session::child;
 use weir_core::session::{CondensingSettings, MemoryPolicy, RecipePolicy, SessionConfig};
+use weir_core::tool::built_in::BRAIN_KEEPER;
 use weir_core::tool::defer::{self, ToolLoading};
 use weir_core::view::plain::visible_text;
 use weir_engine::engine::{Engine, EngineParts, SessionOptions, SessionResources};
@@ -77,6 +78,8 @@ pub const CUSTOM_CHARS_MAX: usize = 10_000;
 const RECIPIENTS: &str = "recipients (set in the browser)";
 /// Origin of the rule for whoever searches the web. Read anew with every session.
 const SEARCH_RULE: &str = "web.search";
+/// Origin of the rule that is the standing permission for the brain. Read anew with every session.
+const BRAIN_RULE: &str = "brain.agent_may_keep";
 /// Origin of rules of flags. They stay with the session they were given to.
 const FLAG_RULE: &str = "flag";
 
@@ -612,6 +615,11 @@ pub fn session_rules(
             rules.push(parse(&set, RuleAction::Allow, tool, RuleOrigin::new(SEARCH_RULE))?);
         }
     }
+    // A rule for the tool: so it is journaled with the session, and shown and denied like any other.
+    if cx.config()?.settings.brain.agent_may_keep {
+        let origin = RuleOrigin::new(BRAIN_RULE);
+        rules.push(parse(&set, RuleAction::Allow, BRAIN_KEEPER, origin)?);
+    }
     for recipient in &wishes.mail.recipients {
         let origin = RuleOrigin::new(RECIPIENTS);
         let who = match recipient.strip_prefix('@') {
@@ -633,7 +641,8 @@ pub fn session_rules(
             let source = &rule.origin().source;
             let listed = source.starts_with("web.allow_hosts")
                 || source == RECIPIENTS
-                || source == SEARCH_RULE;
+                || source == SEARCH_RULE
+                || source == BRAIN_RULE;
             rule.origin().line.is_none() && !listed
         });
         set.extend(own.cloned());

@@ -15,6 +15,7 @@ use crate::play::Played;
 use crate::table::{Claim, Row};
 
 mod agents;
+mod brain;
 mod code;
 mod condense;
 mod confuse;
@@ -132,6 +133,9 @@ classes! {
     memory_carries: "a key or a private word carried by memory", Blocked, by_tier false,
         "keys in the disguises that the filter of known keys claims; a person's yes makes private \
          words theirs, unless foreign ones stood beside them", memory::carrying;
+    brain: "poisoning of the brain under a standing permission", Blocked, by_tier false,
+        "a person's yes lets foreign words in, and they stay foreign; what stands in the brain is private",
+        brain::poisoning;
     skills: "persistence by skill or instructions, told to a later session", Blocked, by_tier true,
         "", skills::planted;
     skill_scripts: "hidden code in a skill", Blocked, by_tier true, "", skills::scripts;

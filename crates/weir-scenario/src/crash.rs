@@ -181,6 +181,16 @@ impl Store for CrashStore {
         self.point.cross().await;
         kept
     }
+    async fn replace_stored_item(
+        &self,
+        kept: &StoredItem,
+        version: u32,
+    ) -> Result<Option<StoredItem>, StoreError> {
+        self.point.cross().await;
+        let replaced = self.inner.replace_stored_item(kept, version).await;
+        self.point.cross().await;
+        replaced
+    }
     async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError> {
         self.inner.stored_items(what).await
     }

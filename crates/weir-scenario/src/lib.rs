@@ -8,6 +8,7 @@
 //!
 //! `scenarios/README.md` describes the format for people who write one.
 
+pub mod brain;
 pub mod crash;
 mod documents;
 pub mod guards;

@@ -111,6 +111,8 @@ pub struct Setup {
     pub plan_delay_ms: u64,
     /// Facts that were kept before: `(kind, own or the origin of its words, text)`.
     pub remembers: Vec<(String, String, String)>,
+    /// Entries of the brain that were there before: `(id, own, private or the origin of its words, text)`.
+    pub brain: Vec<(String, String, String)>,
 }
 
 /// When an act happens.
@@ -156,6 +158,8 @@ pub enum Deed {
     Writes(String, String),
     /// Lets the fact in which these words stand out of the inbox, or says no to it.
     Settles(String, bool),
+    /// Writes another text into an entry of the brain.
+    EditsEntry(String, String),
     /// Accepts or rejects the proposed recipe in whose name the words stand, once it waits.
     SettlesRecipe(String, bool),
     /// Accepts the tool of this name that stands in a file of the workspace.
@@ -322,6 +326,11 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
             let mut word = || words.next().context("remembers KIND own|ORIGIN TEXT");
             setup.remembers.push((word()?.into(), word()?.into(), sized(word()?)));
         }
+        "brain" => {
+            let mut words = rest.splitn(3, ' ');
+            let mut word = || words.next().context("brain ID own|private|ORIGIN TEXT");
+            setup.brain.push((word()?.into(), word()?.into(), sized(word()?)));
+        }
         "window" => setup.window = Some(rest.parse()?),
         "threshold" => setup.threshold = Some(rest.parse()?),
         "output-schema" => setup.output_schema = Some(rest.into()),
@@ -448,6 +457,10 @@ fn act(line: &str) -> anyhow::Result<Act> {
         "writes" => {
             let (path, text) = rest.split_once(": ").context("writes PATH: TEXT")?;
             (When::AtRest, Deed::Writes(path.into(), unescape(text)))
+        }
+        "edits-entry" => {
+            let (id, text) = rest.split_once(": ").context("edits-entry ID: TEXT")?;
+            (When::AtRest, Deed::EditsEntry(id.into(), unescape(text)))
         }
         "alters-plugin" => {
             let (path, text) = rest.split_once(": ").context("alters-plugin PATH: TEXT")?;

@@ -146,6 +146,7 @@ async fn live(
     let mut known = world.store.session_meta(&id).await?.map_or(0, |meta| meta.facts);
     let root = world.root().to_string_lossy().into_owned();
     crate::memory::seed(world.store.as_ref(), &scenario.setup, &root, clock.now()).await?;
+    crate::brain::seed_brain(world.store.as_ref(), &scenario.setup, clock.now()).await?;
     crate::recipes::seed(world.store.as_ref(), &scenario.setup, clock.now()).await?;
     crate::skills::mark(world.store.as_ref(), &scenario.setup, &root, clock.now()).await?;
     let mut handle = open(world, &engine, &scenario.setup, point, known).await?;
@@ -412,6 +413,10 @@ async fn perform(
         Deed::Settles(words, accepted) => {
             let status = if *accepted { MemoryStatus::Kept } else { MemoryStatus::Rejected };
             crate::memory::settle(world.store.as_ref(), words, status, clock.now()).await?;
+            return Ok(Performed::Unseen);
+        }
+        Deed::EditsEntry(id, text) => {
+            crate::brain::edit_brain_entry(world.store.as_ref(), id, text, clock.now()).await?;
             return Ok(Performed::Unseen);
         }
         Deed::SettlesRecipe(words, accepted) => {

@@ -8,6 +8,7 @@ pub(crate) mod agents;
 pub(crate) mod approvals;
 pub(crate) mod audit;
 mod auth;
+pub(crate) mod brain;
 pub(crate) mod checkpoints;
 pub(crate) mod complete;
 pub(crate) mod files;
@@ -40,6 +41,7 @@ pub(crate) fn api_routes() -> Vec<Route> {
         approvals::approval_api_routes(),
         audit::audit_api_routes(),
         auth::auth_api_routes(),
+        brain::brain_api_routes(),
         checkpoints::checkpoint_api_routes(),
         complete::completion_api_routes(),
         files::file_api_routes(),

@@ -14,6 +14,7 @@ mod api;
 mod app;
 mod audit;
 mod auth;
+mod brain;
 mod caller;
 mod chat;
 mod guard;

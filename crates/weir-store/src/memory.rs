@@ -345,6 +345,18 @@ impl Store for MemoryStore {
         Ok(kept)
     }
 
+    async fn replace_stored_item(
+        &self,
+        kept: &StoredItem,
+        version: u32,
+    ) -> Result<Option<StoredItem>, StoreError> {
+        let replaced = self.lock_state().known.replace_definition(kept, version);
+        if kept.what == KEPT_AGENT {
+            self.agents.send_modify(|count| *count += 1);
+        }
+        Ok(replaced)
+    }
+
     async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError> {
         Ok(self.lock_state().known.list_definitions(what))
     }

@@ -467,6 +467,18 @@ impl Store for PostgresStore {
         kept::save_definition(self, kept).await
     }
 
+    async fn replace_stored_item(
+        &self,
+        kept: &StoredItem,
+        version: u32,
+    ) -> Result<Option<StoredItem>, StoreError> {
+        kept::replace_and_commit_definition(self, kept, version).await
+    }
+
+    async fn stored_item(&self, what: &str, name: &str) -> Result<Option<StoredItem>, StoreError> {
+        definitions::find_definition(&mut *self.begin_work(READING).await?, what, name).await
+    }
+
     async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError> {
         definitions::list_definitions(&mut *self.begin_work(READING).await?, what).await
     }

@@ -386,6 +386,26 @@ impl Store for SqliteStore {
         Ok(kept)
     }
 
+    async fn replace_stored_item(
+        &self,
+        kept: &StoredItem,
+        version: u32,
+    ) -> Result<Option<StoredItem>, StoreError> {
+        let (kind, kept) = (kept.what.clone(), Box::new(kept.clone()));
+        let replaced =
+            self.send_command(|answer| WriterCommand::Replace { kept, version, answer }).await?;
+        if kind == KEPT_AGENT {
+            self.agents.touch()?;
+        }
+        Ok(replaced)
+    }
+
+    async fn stored_item(&self, what: &str, name: &str) -> Result<Option<StoredItem>, StoreError> {
+        self.readers
+            .with_connection(async |c| definitions::find_definition(c, what, name).await)
+            .await
+    }
+
     async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError> {
         self.readers.with_connection(async |c| definitions::list_definitions(c, what).await).await
     }

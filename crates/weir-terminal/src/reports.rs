@@ -15,6 +15,8 @@ pub(crate) enum LocalReport {
     Checkpoints,
     /// `weir memory`: all of it, or what fits the words.
     Memory,
+    /// `weir brain`: all of it, or what fits the words.
+    Brain,
     /// What session and day cost.
     Cost,
     /// Mode, rules, and what is allowed in the session alone.
@@ -43,6 +45,8 @@ pub(crate) enum RemoteReport {
     Checkpoints,
     /// The memory: all of it, or what fits the words.
     Memory,
+    /// The brain: all of it, or what fits the words.
+    Brain,
     /// Agents that are started by schedule.
     Agents,
     /// What the session, the day and the month cost.
@@ -82,6 +86,7 @@ pub(crate) fn report_source(report: ReportKind) -> ReportSource {
         ReportKind::Permissions => (LocalReport::Permissions, RemoteReport::Permissions),
         ReportKind::Checkpoints => (LocalReport::Checkpoints, RemoteReport::Checkpoints),
         ReportKind::Memory => (LocalReport::Memory, RemoteReport::Memory),
+        ReportKind::Brain => (LocalReport::Brain, RemoteReport::Brain),
         ReportKind::Skills => (
             LocalReport::Command(&["skills", "list"]),
             library_report("skills", "no skill is there"),

@@ -73,6 +73,7 @@ mod apply_patch;
 mod ask_followup_question;
 mod attempt_completion;
 pub mod backlinks;
+mod brain;
 mod built;
 mod call_plugin_api;
 mod call_tool;
@@ -267,6 +268,7 @@ fn acting_tools() -> Vec<Arc<dyn BuiltInTool>> {
         action_tool::<new_task::NewTask>(),
         edit_tool::<merge_agent::MergeAgent>(),
         action_tool::<mark_for_memory::MarkForMemory>(),
+        action_tool::<brain::BrainKeeper>(),
         action_tool::<consult_flagship::ConsultFlagship>(),
         action_tool::<inspect_self::InspectSelf>(),
         action_tool::<read_agent_logs::ReadAgentLogs>(),

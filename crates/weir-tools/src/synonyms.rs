@@ -7,6 +7,10 @@ const SYNONYMS: &[(&str, &str)] = &[
         "anti_echo_search",
         "opposite counter other side critics criticism bias balance opinion view web",
     ),
+    (
+        "brain",
+        "knowledge store own notes snippets pages remember save keep note down look up recall forget",
+    ),
     ("call_plugin_api", "obsidian api request plugin method integration"),
     (
         "configure_model",

@@ -54,6 +54,8 @@ reports! {
     Checkpoints = "Checkpoints", "checkpoints" "" "Saved versions of changed files";
     /// What is remembered. Arguments: words to search.
     Memory = "Memory", "memory" "[words]" "Remembered notes; words search them";
+    /// The person's brain. Arguments: words to search.
+    Brain = "Brain", "brain" "[words]" "Your knowledge store; words search it";
     /// Skills.
     Skills = "Skills", "skills" "" "Skills that can be used here";
     /// Recipes.

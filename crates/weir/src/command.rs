@@ -12,6 +12,7 @@ pub(crate) mod approvals;
 pub(crate) mod audit;
 mod auth;
 mod backup;
+pub(crate) mod brain;
 pub(crate) mod checkpoints;
 mod config;
 mod context;
@@ -87,6 +88,7 @@ pub(crate) async fn run_command(
         CliCommand::Profiles(command) => profiles::run_profiles_command(&cx()?, command),
         CliCommand::Workflows(command) => workflows::run_workflows_command(&cx()?, command).await,
         CliCommand::Memory(command) => memory::run_memory_command(&cx()?, command).await,
+        CliCommand::Brain(command) => brain::run_brain_command(&cx()?, command).await,
         CliCommand::Skills(command) => skills::run_skills_command(&cx()?, command).await,
         CliCommand::Recipes(command) => recipes::run_recipes_command(&cx()?, command).await,
         CliCommand::Plugins(command) => plugins::run_plugins_command(&cx()?, command).await,

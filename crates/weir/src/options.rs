@@ -15,6 +15,7 @@ use crate::terminal;
 mod agents;
 mod approvals;
 mod backup;
+mod brain;
 #[cfg(test)]
 pub(crate) mod claims;
 mod context;
@@ -42,6 +43,10 @@ pub(crate) use approvals::{
     ApprovalsShowArgs,
 };
 pub(crate) use backup::{BackupArgs, RestoreArgs};
+pub(crate) use brain::{
+    BrainAddArgs, BrainCommand, BrainEditArgs, BrainExportArgs, BrainIdsArgs, BrainListArgs,
+    BrainSearchArgs, BrainShowArgs,
+};
 pub(crate) use context::ContextArgs;
 pub(crate) use import::{ImportAgent, ImportArgs};
 pub(crate) use journal::{
@@ -204,6 +209,9 @@ pub(crate) enum CliCommand {
     /// Manage facts remembered between sessions, and review those that agents propose
     #[command(subcommand)]
     Memory(MemoryCommand),
+    /// Manage your brain, your own knowledge store: notes, snippets, pages, files
+    #[command(subcommand)]
+    Brain(BrainCommand),
     /// List, show, validate, add and remove skills; review those that agents propose
     #[command(subcommand)]
     Skills(SkillsCommand),

@@ -53,6 +53,8 @@ pub enum Sink {
     SendNamed,
     /// Sending to anybody else.
     SendOther,
+    /// Changing the person's brain: what later sessions find as theirs.
+    KeepInBrain,
     /// A tool whose effects nobody knows.
     Unknown,
 }
@@ -202,6 +204,11 @@ pub const FLOW: &[FlowRow] = &[
         cells: [AskExactly, AskWarned, AskWarned, AskWarned],
     },
     FlowRow {
+        sink: Sink::KeepInBrain,
+        text: "keep, change or forget something in the brain",
+        cells: [AskOrLease, AskOrLease, AskExactly, AskExactly],
+    },
+    FlowRow {
         sink: Sink::Unknown,
         text: "use a tool whose effects nobody knows",
         cells: [AskOrLease, AskExactly, AskExactly, AskWarned],
@@ -258,6 +265,7 @@ mod tests {
             ReadServerBuilt,
             SendNamed,
             SendOther,
+            KeepInBrain,
             Unknown,
         ];
         for sink in all {

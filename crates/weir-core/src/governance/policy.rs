@@ -14,8 +14,9 @@ use super::{
 use crate::ids::CallId;
 use crate::profile::{Limits, PermissionMode, Profile, built_in_profiles};
 use crate::tool::{
-    AgentControl, CommandEffect, EffectClass, Effects, EnableEffect, HostEffect, Inspection,
-    PathAccess, PathEffect, PathPlace, QueryEffect, SendEffect, SpawnEffect, Tier, ToolGroup,
+    AgentControl, BrainChange, BrainEffect, CommandEffect, EffectClass, Effects, EnableEffect,
+    HostEffect, Inspection, PathAccess, PathEffect, PathPlace, QueryEffect, SendEffect,
+    SpawnEffect, Tier, ToolGroup,
 };
 
 /// One kind of effect: its name and a call that has it.
@@ -62,6 +63,12 @@ fn spawn_effects(profile: &str) -> Effects {
     let spawns =
         Some(SpawnEffect { profile: profile.into(), writes: true, ..SpawnEffect::default() });
     Effects { spawns, ..Effects::default() }
+}
+
+fn brain_effects() -> Effects {
+    let (change, title) = (BrainChange::Add, "Tides".to_owned());
+    let brain = BrainEffect { change, title, entry: String::new(), version: 0 };
+    Effects { remembers: vec!["High at six.".into()], brain: Some(brain), ..Effects::default() }
 }
 
 fn host_effects(method: &str, url: &str) -> Effects {
@@ -233,6 +240,7 @@ fn control_samples() -> Vec<EffectSample> {
             ToolGroup::Skill,
             Effects { jobs: vec!["job1".into()], ..Effects::default() },
         ),
+        sample("keep something in the brain", ToolGroup::Agent, brain_effects()),
         sample("start a sub-agent", ToolGroup::Agent, spawn_effects("code")),
         sample(
             "control of the agent itself",

@@ -39,6 +39,7 @@ const SYSTEM_ORDER: &[(SectionName, CutStrategy, &str)] = &[
 
 /// Notes that give way, with where the model finds the rest. The time is never among them.
 const NOTES_ORDER: &[(SectionName, CutStrategy, &str)] = &[
+    (SectionName::Brain, CutStrategy::Head, ""),
     (SectionName::Recipes, CutStrategy::Head, ""),
     (SectionName::PluginSkills, CutStrategy::Head, "read_skill reads one by its name"),
     (SectionName::Skills, CutStrategy::Head, "read_skill reads one by its name"),

@@ -1,6 +1,7 @@
 //! The text of each section, one file each. Every sentence is sent with every request: it must
 //! earn its place. Not here: their order and when they are told.
 
+mod brain;
 mod canary;
 mod capabilities;
 mod clock;
@@ -17,6 +18,7 @@ mod skills;
 mod tools;
 mod workspace;
 
+pub(super) use brain::brain_section;
 pub(super) use canary::canary_section;
 pub(super) use capabilities::capabilities_section;
 pub(super) use clock::clock_section;

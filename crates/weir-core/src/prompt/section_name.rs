@@ -33,6 +33,8 @@ pub enum SectionName {
     ActiveSkills,
     /// The person, and what is remembered.
     Memory,
+    /// That the agent may keep things in the brain.
+    Brain,
     /// Known ways to do what is asked.
     Recipes,
     /// Skills that the agent wrote.
@@ -62,6 +64,7 @@ impl SectionName {
             SectionName::Skills => "skills",
             SectionName::ActiveSkills => "active_skills",
             SectionName::Memory => "memory",
+            SectionName::Brain => "brain",
             SectionName::Recipes => "recipes",
             SectionName::OwnSkills => "own_skills",
             SectionName::Instructions => "instructions",

@@ -35,6 +35,8 @@ pub const PAST_FINDER: &str = "recall";
 pub const MEMORY_FINDER: &str = "recall_memory";
 /// The tool that remembers a fact for later sessions.
 pub const MEMORY_KEEPER: &str = "mark_for_memory";
+/// The tool that finds, keeps and changes entries of the person's brain.
+pub const BRAIN_KEEPER: &str = "brain";
 /// The tool that makes all steps of a recipe.
 pub const RECIPE_EXECUTOR: &str = "execute_recipe";
 /// The tool by which the agent ends its run with a result.
@@ -96,6 +98,7 @@ const ROWS: &[(&str, &[ToolTrait])] = &[
     (MEMORY_FINDER, &[FindsPast, NotForChildren]),
     (MEMORY_KEEPER, &[NotForChildren]),
     ("mark_note_as_memory_source", &[NotForChildren]),
+    (BRAIN_KEEPER, &[NotForChildren]),
     (RECIPE_EXECUTOR, &[NotForChildren, NoRecipeStep]),
     ("manage_skill", &[NotForChildren, NoRecipeStep]),
     ("run_skill_script", &[NotForChildren]),

@@ -59,6 +59,9 @@ impl Effects {
         if inner.remembers.iter().any(|text| !self.remembers.contains(text)) {
             return Err("keep something in memory".into());
         }
+        if inner.brain.is_some() && inner.brain != self.brain {
+            return Err("change the brain".into());
+        }
         if inner.spawns.is_some() && inner.spawns != self.spawns {
             return Err("start another agent".into());
         }

@@ -97,8 +97,9 @@ impl PassageBuilder {
         if let Some(begun) = self.calls.get_mut(&fact.call) {
             let paths = effects.paths.iter().map(|path| path.path.clone());
             begun.about.extend(paths.chain(effects.hosts.iter().map(|host| host.host.clone())));
-            // What it asks, plans or remembers is a fact of its own.
-            if effects.control.is_some() || !effects.remembers.is_empty() {
+            // What it asks, plans or remembers is a fact of its own; what it keeps in the brain is none.
+            let remembers = !effects.remembers.is_empty() && effects.brain.is_none();
+            if effects.control.is_some() || remembers {
                 begun.input.clear();
             }
         }

@@ -16,6 +16,7 @@ use weir_core::recipe::RecipeMatch;
 use weir_core::skill::{SkillLine, SkillNote};
 use weir_core::tool::ToolSpec;
 
+use super::brain::{BrainAccess, NoBrain};
 use super::{
     MeaningAnswer, MeaningQuestion, NO_PICTURE_MODEL, NoScripts, PictureAnswer, PictureError,
     PictureRequest, ProfileLine, ProgressSink, Scripts, StoredItem, VendorAnswer, VendorQuestion,
@@ -213,6 +214,10 @@ pub trait Knowledge: Send + Sync {
     /// A sentence for the model.
     async fn usable_recipes(&self) -> Result<Vec<RecipeMatch>, String> {
         Ok(Vec::new())
+    }
+    /// The person's brain, for this call; nobody's outside a session.
+    fn brain(&self) -> Arc<dyn BrainAccess> {
+        Arc::new(NoBrain)
     }
     /// The tools of the session, to which tools are added that are made at run time; none outside one.
     fn toolbox(&self) -> Option<Arc<Toolbox>> {

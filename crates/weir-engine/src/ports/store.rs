@@ -206,7 +206,7 @@ pub struct Proposal {
 /// schedule, the pin of a foreign server or plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredItem {
-    /// The kind of the thing: `recipe`, `tool`, `agent`, `mcp`, `plugin`.
+    /// The kind of the thing: `recipe`, `tool`, `agent`, `mcp`, `plugin`, `brain`.
     pub what: String,
     /// Its name: one of each kind.
     pub name: String,
@@ -402,6 +402,18 @@ pub trait Store: Send + Sync {
     /// Keeps something. What has the same kind and name is replaced; its `version` then grows by one
     /// where the text differs, whatever `kept.version` says. Gives it as it is kept.
     async fn store_item(&self, kept: &StoredItem) -> Result<StoredItem, StoreError>;
+    /// Keeps something only where what is kept under its kind and name has `version` now; 0: where
+    /// nothing is. It then has the next version. Of two who change the same version one is told
+    /// `None`, and nothing was changed for them.
+    async fn replace_stored_item(
+        &self,
+        kept: &StoredItem,
+        version: u32,
+    ) -> Result<Option<StoredItem>, StoreError>;
+    /// What is kept under this kind and name.
+    async fn stored_item(&self, what: &str, name: &str) -> Result<Option<StoredItem>, StoreError> {
+        Ok(self.stored_items(what).await?.into_iter().find(|kept| kept.name == name))
+    }
     /// All that is kept of a kind, by name.
     async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError>;
     /// Takes something away; whether it was there.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weir_core::prompt::PromptScene;
 use weir_core::session::SessionConfig;
 
+use crate::brain;
 use crate::memory;
 use crate::parts::EngineParts;
 use crate::ports::Store;
@@ -65,6 +66,7 @@ impl SceneGatherer {
             profile: Some(config.profile.clone()),
             tools: config.tools.clone(),
             deferred: config.deferred.clone(),
+            keeps_in_brain: brain::has_standing_permission(config),
             window,
             ..scene
         }

@@ -44,6 +44,7 @@ const PERSON: &[&str] = &[
     "limits",
     "context",
     "memory",
+    "brain",
     "recipes",
     "prompt",
 ];

@@ -168,6 +168,8 @@ fn refusal_reason(
             (placed.json == true && !ours)
                 .then(|| "a workspace that is not trusted cannot have more remembered".to_owned())
         }
+        ("brain", "agent_may_keep") => (placed.json == true && !below.brain.agent_may_keep)
+            .then(|| "a workspace that is not trusted cannot have more kept".to_owned()),
         ("recipes", "floor") => {
             let lower = placed.json.as_f64().is_none_or(|floor| floor < below.recipes.floor);
             lower

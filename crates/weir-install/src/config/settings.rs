@@ -42,6 +42,8 @@ pub struct Settings {
     pub context: ContextSettings,
     /// What is remembered beyond a session.
     pub memory: MemorySettings,
+    /// Your own knowledge store.
+    pub brain: BrainSettings,
     /// Known ways to do a kind of task.
     pub recipes: RecipeSettings,
     /// Scheduled agents (`weir agents`).
@@ -85,6 +87,7 @@ impl Default for Settings {
             helpers: HelperSettings::default(),
             context: ContextSettings::default(),
             memory: MemorySettings::default(),
+            brain: BrainSettings::default(),
             recipes: RecipeSettings::default(),
             agents: AgentSettings::default(),
             prompt: PromptSettings::default(),
@@ -281,6 +284,15 @@ impl Default for MemorySettings {
     fn default() -> MemorySettings {
         MemorySettings { enabled: true, accept: false, after_run: false }
     }
+}
+
+/// The brain (K12).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BrainSettings {
+    /// Agents may keep, change and forget entries of your brain without asking. What words from
+    /// outside went into is asked about all the same.
+    pub agent_may_keep: bool,
 }
 
 /// Scheduled agents (M7).

@@ -93,6 +93,7 @@ classes! {
     z11_laundering_fork laundering_fork
     z11_memory memory
     z11_memory_carries memory_carries
+    z11_brain brain
     z11_skills skills
     z11_skill_scripts skill_scripts
     z11_made_tools made_tools

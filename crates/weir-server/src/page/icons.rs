@@ -28,6 +28,9 @@ fn icon_drawing(name: &str) -> &'static str {
             r#"<path d="M3 7a2 2 0 0 1 2-2h4l2 2.5h8a2 2 0 0 1 2 2V17a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2z"/>"#
         }
         "memory" => r#"<path d="M7 4h10v16l-5-3.5L7 20z"/>"#,
+        "brain" => {
+            r#"<path d="M6 3.5h13v14H7.5A2 2 0 0 0 5.5 19.5V5.5a2 2 0 0 1 2-2zM5.5 19.5a1.5 1.5 0 0 0 1.5 1h12M9.5 8h6"/>"#
+        }
         "library" => r#"<path d="M5 4v16M9 4v16M13 4.5l5.5 15"/>"#,
         "models" => r#"<path d="M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9"/>"#,
         "usage" => r#"<path d="M4 20h16M7 16v-5M12 16V6M17 16v-8"/>"#,

@@ -7,6 +7,7 @@ mod admin;
 mod agents;
 mod approvals;
 mod audit;
+mod brain;
 mod chat;
 mod chats;
 mod files;
@@ -34,6 +35,7 @@ pub(crate) fn page_routes() -> Vec<Route> {
         agents::agent_page_routes(),
         approvals::approval_page_routes(),
         audit::audit_page_routes(),
+        brain::brain_page_routes(),
         chat::chat_page_routes(),
         chats::chats_page_routes(),
         files::file_page_routes(),

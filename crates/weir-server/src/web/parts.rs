@@ -22,6 +22,7 @@ const WORK: &[NavigationEntry] = &[
     NavigationEntry("/agents", "agents", "Agents", ""),
     NavigationEntry("/files", "files", "Files", ""),
     NavigationEntry("/memory", "memory", "Memory", ""),
+    NavigationEntry("/brain", "brain", "Brain", ""),
     NavigationEntry("/library", "library", "Library", ""),
 ];
 /// Behind *More*.

@@ -113,6 +113,8 @@ async fn everything(browser: &Browser) -> Theirs {
     made(browser, "POST", "/api/v1/agents", agent).await;
     let memory = json!({ "text": format!("{MARK} sings."), "kind": "preference" });
     let memory = made(browser, "POST", "/api/v1/memory", memory).await;
+    let entry = json!({ "text": format!("{MARK} eats seeds.") });
+    let entry = made(browser, "POST", "/api/v1/brain", entry).await;
     let share = made(browser, "POST", "/api/v1/shares", json!({ "session": done })).await;
     let token = made(browser, "POST", "/api/v1/account/tokens", json!({ "name": MARK })).await;
     let logins = got(browser, "/api/v1/account/logins").await;
@@ -132,6 +134,7 @@ async fn everything(browser: &Browser) -> Theirs {
         ("checkpoint", text(&checkpoints[0]["id"])),
         ("call", first_of(&journal, "call").expect("a call")),
         ("memory", text(&memory["id"])),
+        ("brain", text(&entry["id"])),
         ("share", text(&share["id"])),
         ("token", text(&token["id"])),
         ("login", text(&logins["items"][0]["id"])),
@@ -175,6 +178,7 @@ fn word_for(before: &str, name: &str, theirs: &Theirs) -> Option<Filled> {
         ("/files/checkpoints", "id") => of("checkpoint_of_folder"),
         ("/api/v1/attachments", "id") => of("attachment"),
         ("/api/v1/memory" | "/memory", "id") => of("memory"),
+        ("/api/v1/brain" | "/brain", "id") => of("brain"),
         ("/api/v1/shares" | "/shares", "id") => of("share"),
         ("/api/v1/agents" | "/agents", "name") => of("agent"),
         ("/api/v1/mail" | "/mail", "name") => of("mail"),
@@ -474,6 +478,7 @@ async fn standing(browser: &Browser, theirs: &Theirs) -> Vec<Value> {
         "/api/v1/sessions".into(),
         "/api/v1/agents".into(),
         "/api/v1/memory".into(),
+        "/api/v1/brain".into(),
         "/api/v1/shares".into(),
         "/api/v1/account/tokens".into(),
         "/api/v1/approvals".into(),
@@ -499,7 +504,7 @@ async fn reads(bob: &Browser, theirs: &Theirs, wrong: &mut Vec<String>) -> usize
             count += 1;
             let request = bob.request("GET", &path).timeout(PATIENCE);
             let said = bob.send(request).await.text().await.unwrap_or_default();
-            let names = ["session", "waiting", "share", "memory", "token"];
+            let names = ["session", "waiting", "share", "memory", "brain", "token"];
             let named = names.iter().any(|name| said.contains(&theirs[name]));
             // A page repeats the words that were searched for.
             let marked = said.contains(MARK) && path == route.path;

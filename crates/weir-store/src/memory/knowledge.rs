@@ -140,6 +140,22 @@ impl KnowledgeTables {
         kept
     }
 
+    /// The same where what is there has `version`; 0: where nothing is. `None`: it is not so.
+    pub(super) fn replace_definition(
+        &mut self,
+        kept: &StoredItem,
+        version: u32,
+    ) -> Option<StoredItem> {
+        let key = (kept.what.clone(), kept.name.clone());
+        let there = self.kept.get(&key).map_or(0, |old| old.version);
+        if there != version {
+            return None;
+        }
+        let kept = StoredItem { version: version.saturating_add(1), ..kept.clone() };
+        self.kept.insert(key, kept.clone());
+        Some(kept)
+    }
+
     pub(super) fn list_definitions(&self, what: &str) -> Vec<StoredItem> {
         self.kept.values().filter(|kept| kept.what == what).cloned().collect()
     }

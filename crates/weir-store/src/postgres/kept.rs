@@ -5,7 +5,7 @@ use weir_engine::ports::{KEPT_AGENT, StoreError, StoredItem};
 
 use super::notices::NoticeTopic;
 use super::{OwnerTransaction, PostgresStore};
-use crate::tables::definitions::{KEEPING, keep_definition, remove_definition};
+use crate::tables::definitions::{KEEPING, keep_definition, remove_definition, replace_definition};
 
 pub(super) async fn save_definition(
     store: &PostgresStore,
@@ -15,6 +15,17 @@ pub(super) async fn save_definition(
     let kept = keep_definition(&mut *work, kept).await?;
     commit_definition(store, &kept.what, work).await?;
     Ok(kept)
+}
+
+pub(super) async fn replace_and_commit_definition(
+    store: &PostgresStore,
+    kept: &StoredItem,
+    version: u32,
+) -> Result<Option<StoredItem>, StoreError> {
+    let mut work = store.begin_work(KEEPING).await?;
+    let replaced = replace_definition(&mut *work, kept, version).await?;
+    commit_definition(store, &kept.what, work).await?;
+    Ok(replaced)
 }
 
 pub(super) async fn remove_and_commit_definition(

@@ -30,7 +30,7 @@ use super::{owed, read, statements};
 use crate::audit::AuditFolder;
 use crate::notice::ChangeMarker;
 use crate::owner::{describe_owner, is_alive};
-use crate::tables::definitions::{keep_definition, remove_definition};
+use crate::tables::definitions::{keep_definition, remove_definition, replace_definition};
 use crate::tables::letters;
 use crate::tables::marks::remove_mark;
 use crate::tables::proposals::withdraw_proposal;
@@ -82,6 +82,11 @@ pub(super) enum WriterCommand {
         answer: ReplySender<bool>,
     },
     Keep(Box<StoredItem>, ReplySender<StoredItem>),
+    Replace {
+        kept: Box<StoredItem>,
+        version: u32,
+        answer: ReplySender<Option<StoredItem>>,
+    },
     Unkeep {
         what: String,
         name: String,
@@ -288,6 +293,10 @@ impl WriterThread {
             }
             WriterCommand::Keep(kept, answer) => {
                 let _ = answer.send(block_on(keep_definition(&mut self.connection, &kept)));
+            }
+            WriterCommand::Replace { kept, version, answer } => {
+                let kept = block_on(replace_definition(&mut self.connection, &kept, version));
+                let _ = answer.send(kept);
             }
             WriterCommand::Unkeep { what, name, answer } => {
                 let was = block_on(remove_definition(&mut self.connection, &what, &name));

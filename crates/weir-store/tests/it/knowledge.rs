@@ -22,6 +22,7 @@ every_store! {
     m1_proposals_wait_until_they_are_taken_away
     m1_proposals_are_bounded
     t5_what_is_kept_has_one_version_for_each_text
+    k12_of_two_who_change_one_version_one_is_told_so
 }
 
 const HERE: &str = "/home/ada/loom";
@@ -356,4 +357,44 @@ async fn t5_what_is_kept_has_one_version_for_each_text(store: &dyn Store) {
     assert!(store.remove_stored_item("tool", "weave").await.expect("writable"));
     assert!(!store.remove_stored_item("tool", "weave").await.expect("writable"), "it is gone");
     assert_eq!(store.stored_items("agent").await.expect("readable").len(), 1);
+}
+
+async fn k12_of_two_who_change_one_version_one_is_told_so(store: &dyn Store) {
+    let tides = StoredItem {
+        what: "brain".into(),
+        name: "e1".into(),
+        text: "{}".into(),
+        state: "active".into(),
+        hash: String::new(),
+        version: 7,
+        label: Label::external("example.org"),
+        by: "ada".into(),
+        ts: at(1),
+    };
+    assert_eq!(store.stored_item("brain", "e1").await.expect("readable"), None);
+    let unmade = store.replace_stored_item(&tides, 1).await.expect("writable");
+    assert_eq!(unmade, None, "there is none of that version");
+    let first = store.replace_stored_item(&tides, 0).await.expect("writable");
+    assert_eq!(first, Some(StoredItem { version: 1, ..tides.clone() }));
+    assert_eq!(store.replace_stored_item(&tides, 0).await.expect("writable"), None, "it is there");
+    let (one, other) = (
+        StoredItem { text: "{\"a\":1}".into(), ts: at(2), ..tides.clone() },
+        StoredItem { text: "{\"b\":1}".into(), ts: at(3), ..tides.clone() },
+    );
+    let (one, other) =
+        tokio::join!(store.replace_stored_item(&one, 1), store.replace_stored_item(&other, 1));
+    let (one, other) = (one.expect("writable"), other.expect("writable"));
+    assert_ne!(one.is_some(), other.is_some(), "one of the two: {one:?} {other:?}");
+    let won = one.or(other).expect("one of the two");
+    assert_eq!(won.version, 2);
+    assert_eq!(store.stored_item("brain", "e1").await.expect("readable"), Some(won.clone()));
+    // The state alone is a change too: whoever read before it is told.
+    let forgotten = StoredItem { state: "forgotten".into(), ..won };
+    let forgotten = store.replace_stored_item(&forgotten, 2).await.expect("writable");
+    assert_eq!(forgotten.map(|kept| kept.version), Some(3));
+    assert_eq!(
+        store.stored_item("tool", "e1").await.expect("readable"),
+        None,
+        "of this kind alone"
+    );
 }

@@ -65,7 +65,10 @@ pub(super) async fn make_report(
         LocalReport::Checkpoints => {
             own_command_output(&shown, &checkpoints_command_words(&shown)?).await?
         }
-        LocalReport::Memory => own_command_output(&shown, &memory_command_words(arguments)).await?,
+        LocalReport::Memory => {
+            own_command_output(&shown, &search_words("memory", arguments)).await?
+        }
+        LocalReport::Brain => own_command_output(&shown, &search_words("brain", arguments)).await?,
         LocalReport::Command(words) => own_command_output(&shown, &owned_words(words)).await?,
     };
     Ok(ReportText { title: report.title().into(), text, kind: TextKind::Plain })
@@ -126,11 +129,12 @@ fn checkpoints_command_words(shown: &ShownSession) -> anyhow::Result<Vec<String>
     Ok(owned_words(&["checkpoints", "list", "--session", id.as_str()]))
 }
 
-fn memory_command_words(arguments: &str) -> Vec<String> {
+/// What lists all that `command` knows, or searches it for what was typed.
+fn search_words(command: &str, arguments: &str) -> Vec<String> {
     match arguments.trim().is_empty() {
-        true => owned_words(&["memory", "list"]),
+        true => owned_words(&[command, "list"]),
         false => {
-            let mut words = owned_words(&["memory", "search", "--"]);
+            let mut words = owned_words(&[command, "search", "--"]);
             words.extend(arguments.split_whitespace().map(String::from));
             words
         }

@@ -39,6 +39,7 @@ pub(super) async fn make_report(
         RemoteReport::Permissions => permissions_report(context).await?,
         RemoteReport::Checkpoints => checkpoints_report(context).await?,
         RemoteReport::Memory => memory_report(context, arguments).await?,
+        RemoteReport::Brain => brain_report(context, arguments).await?,
         RemoteReport::Agents => agents_report(context).await?,
         RemoteReport::Doctor => doctor_report(context).await?,
         RemoteReport::Settings => settings_report(context).await?,
@@ -187,6 +188,23 @@ async fn memory_report(context: &RequestContext, query: &str) -> ApiResult<Strin
         );
     }
     Ok(out)
+}
+
+async fn brain_report(context: &RequestContext, query: &str) -> ApiResult<String> {
+    let asked: &[(&str, &str)] = if query.is_empty() { &[] } else { &[("q", query)] };
+    let found = fetch_values(context, &["brain"], asked).await?;
+    let one = |one: &Value| {
+        // Anybody may have written the passage: it is no Markdown of this report.
+        let passage = words::escape_to_plain(&text_field(one, "excerpt"));
+        let mut notes = vec![text_field(one, "kind"), passage];
+        if one["untrusted"] == true {
+            notes.insert(1, "words from outside are in it".into());
+        }
+        notes.retain(|note| !note.is_empty());
+        format_bullet(&text_field(one, "id"), &text_field(one, "title"), &notes.join(" · "))
+    };
+    let none = if query.is_empty() { "it is empty" } else { "nothing fits" };
+    Ok(format_section("Your brain", found.iter().map(one), none))
 }
 
 async fn agents_report(context: &RequestContext) -> ApiResult<String> {

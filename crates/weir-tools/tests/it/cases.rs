@@ -3,13 +3,17 @@
 //! A case is `tests/cases/<tool>/<case>/` with `before/`, `call.json`, `after/` (left out when
 //! nothing changes) and `result.txt`. `UPDATE=1` writes the last two anew. A file called `x.bytes`
 //! in `before` or `after` holds JSON: a list of texts and `{"hex": …}`, `{"repeat": [text, n]}`
-//! parts that are joined to make the file `x`.
+//! parts that are joined to make the file `x`. The entries in `brain.json` stand in the person's brain
+//! before; what stands there afterwards is written below the result.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
+use weir_core::brain::{BrainEntry, entry_markdown};
 
+use super::brain::{BrainKnowledge, FakeBrain};
 use super::world::{World, block_on, text};
 
 /// Files by path; `None`: a folder.
@@ -71,7 +75,11 @@ fn t1_every_file_tool_has_cases() {
 fn check(tool: &Path, case: &Path) -> Result<(), String> {
     let call = std::fs::read_to_string(case.join("call.json")).map_err(|e| e.to_string())?;
     let call: Value = serde_json::from_str(&call).map_err(|e| e.to_string())?;
-    let world = World::new();
+    let mut world = World::new();
+    let brain = case_brain(case)?;
+    if let Some(brain) = &brain {
+        world.cx.knows = Arc::new(BrainKnowledge(brain.clone()));
+    }
     // `vault` in the place of a folder: that of the crate of notes.
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../weir-notes/tests/vault");
     let own = case.join("before");
@@ -84,7 +92,11 @@ fn check(tool: &Path, case: &Path) -> Result<(), String> {
     }
     let tool = tool.file_name().expect("a name").to_string_lossy().into_owned();
     let raw = block_on(world.call(&tool, call));
-    let result = format!("{}\n{}\n", if raw.ok { "ok" } else { "error" }, text(&raw));
+    let mut result = format!("{}\n{}\n", if raw.ok { "ok" } else { "error" }, text(&raw));
+    for entry in brain.iter().flat_map(|brain| brain.all()) {
+        result.push_str("\nin the brain:\n");
+        result.push_str(&entry_markdown(&entry));
+    }
     let after = disk_tree(world.folder.path());
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(case.join("result.txt"), &result).map_err(|e| e.to_string())?;
@@ -100,6 +112,13 @@ fn check(tool: &Path, case: &Path) -> Result<(), String> {
         [] => Ok(()),
         paths => Err(format!("the folder differs at {paths:?}")),
     }
+}
+
+/// The brain of a case, where it has one.
+fn case_brain(case: &Path) -> Result<Option<Arc<FakeBrain>>, String> {
+    let Ok(text) = std::fs::read_to_string(case.join("brain.json")) else { return Ok(None) };
+    let entries: Vec<BrainEntry> = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    Ok(Some(FakeBrain::holding(entries)))
 }
 
 fn folders(root: &Path) -> Vec<PathBuf> {

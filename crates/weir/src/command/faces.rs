@@ -113,6 +113,7 @@ macro_rules! areas {
 
 areas! {
     l2_each_face_shows_agents "agents",
+    l2_each_face_shows_the_brain "brain",
     l2_each_face_shows_context "context",
     l2_each_face_shows_documents "documents",
     l2_each_face_shows_the_gate "gate",

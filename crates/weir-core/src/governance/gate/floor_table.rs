@@ -748,6 +748,7 @@ fn changes_own_policy(scene: &FloorCommand<'_>) -> bool {
         "skills",
         "recipes",
         "memory",
+        "brain",
         "tools",
         "mcp-servers",
         "agents",
@@ -764,7 +765,9 @@ fn changes_own_policy(scene: &FloorCommand<'_>) -> bool {
                 || w.text.starts_with("--state-dir")
         }),
         Some((command, rest)) => {
-            GUARDED.contains(&command) && rest.iter().any(|w| CHANGES.contains(&w.text.as_str()))
+            let more: &[&str] = if command == "brain" { &["edit", "restore"] } else { &[] };
+            let changes = |word: &str| CHANGES.contains(&word) || more.contains(&word);
+            GUARDED.contains(&command) && rest.iter().any(|w| changes(&w.text))
         }
         None => false,
     })

@@ -14,7 +14,8 @@ use crate::ids::CallId;
 use crate::label::{Label, Taint};
 use crate::message::MessageBlock;
 use crate::tool::{
-    CommandEffect, FeedEffect, HostEffect, PathEffect, PathPlace, QueryEffect, SendEffect,
+    BrainEffect, CommandEffect, FeedEffect, HostEffect, PathEffect, PathPlace, QueryEffect,
+    SendEffect,
 };
 
 pub(super) struct LabelsGate;
@@ -142,6 +143,7 @@ fn effect_flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<EffectFl
     flows.extend(effects.sends.iter().map(|send| of_send(send, context, rules, covered)));
     flows.extend(effects.feeds.iter().map(of_feed));
     flows.extend(effects.queries.iter().map(|query| of_query(query, &context.provenance)));
+    flows.extend(effects.brain.iter().map(|change| of_brain(change, covered)));
     if effects.unknown {
         let (sink, what) = match effects.contained {
             true => (Sink::RunConfined, "using a tool that a sandbox contains"),
@@ -241,6 +243,20 @@ fn of_feed(feed: &FeedEffect) -> EffectFlow {
     let (job, command) = (quote_model_text(&feed.job), quote_model_text(&feed.command));
     let what = format!("writing to the job {job} (`{command}`), which reaches {reach}");
     EffectFlow { sink: Sink::RunWithNetwork, what, covered: true }
+}
+
+/// The standing permission is a rule for the tool: it covers what no foreign words went into.
+fn of_brain(effect: &BrainEffect, covered: bool) -> EffectFlow {
+    let entry = match effect.entry.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", quote_model_text(&effect.entry)),
+    };
+    let what = format!(
+        "{} \u{201c}{}\u{201d}{entry}",
+        effect.change.as_words(),
+        quote_model_text(&effect.title)
+    );
+    EffectFlow { sink: Sink::KeepInBrain, what, covered }
 }
 
 /// A call that only reads from a foreign server tells it something all the same (A11).

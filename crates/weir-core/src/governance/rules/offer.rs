@@ -29,6 +29,7 @@ impl RuleSet {
             }
             texts.extend(paths.map(path_rule));
             texts.extend(effects.hosts.iter().map(|host| format!("Web({})", host.host)));
+            texts.extend(effects.brain.iter().map(|_| tool.to_string()));
             let mails = effects.sends.iter().filter(|send| send.by == MAIL);
             texts.extend(mails.map(|send| format!("Mail({})", send.recipient)));
             for command in &effects.commands {
@@ -59,6 +60,7 @@ impl RuleSet {
             return true;
         }
         !effects.unknown
+            && effects.brain.is_none()
             && effects.paths.iter().filter(|p| needs_rule(p)).all(|p| allowed(self.rule_path(p)))
             && effects.hosts.iter().all(|host| allowed(self.rule_host(host)))
             && effects.sends.iter().all(|send| allowed(self.rule_send(send)))

@@ -39,6 +39,7 @@ const FIRST: &[&str] = &[
     "approvals",
     "checkpoints-and-undo",
     "memory",
+    "brain",
     "scheduled-agents",
     "settings-in-the-browser",
     "security",

@@ -76,7 +76,12 @@ const SECTIONS: &[SettingsSection] = &[
         keys: &["prompt.instructions"],
         admin: false,
     },
-    SettingsSection { name: "memory", title: "Memory", keys: &["memory", "recipes"], admin: false },
+    SettingsSection {
+        name: "memory",
+        title: "Memory",
+        keys: &["memory", "brain", "recipes"],
+        admin: false,
+    },
     SettingsSection { name: "limits", title: "Limits", keys: &["limits"], admin: false },
     SettingsSection { name: "context", title: "Context", keys: &["context"], admin: false },
     SettingsSection { name: "lists", title: "Allow-lists", keys: &[], admin: false },

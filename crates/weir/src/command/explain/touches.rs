@@ -1,7 +1,8 @@
 //! The effects of a call in words. Not here: whether they may happen.
 
 use weir_core::tool::{
-    AgentControl, CommandEffect, Effects, HostEffect, PathAccess, PathEffect, PathPlace, Tier,
+    AgentControl, BrainChange, BrainEffect, CommandEffect, Effects, HostEffect, PathAccess,
+    PathEffect, PathPlace, Tier,
 };
 use weir_core::view::plain::visible_text;
 use weir_core::view::visible::look_alikes;
@@ -19,6 +20,7 @@ pub(super) fn describe_effects(effects: &Effects) -> Vec<String> {
     lines.extend(effects.searches.iter().map(|words| format!("search for {words}")));
     lines.extend(effects.jobs.iter().map(|job| format!("use the background job {job}")));
     lines.extend(effects.remembers.iter().map(|text| describe_remembered_text(text)));
+    lines.extend(effects.brain.iter().map(describe_brain_effect));
     lines.extend(effects.reads_from.iter().map(|from| format!("read content of {from}")));
     lines.extend(effects.control.as_ref().map(describe_control));
     if effects.unknown {
@@ -39,6 +41,15 @@ pub(super) fn lookalike_remarks(effects: &Effects) -> Vec<String> {
     found.sort_unstable();
     found.dedup();
     found
+}
+
+fn describe_brain_effect(brain: &BrainEffect) -> String {
+    let what = match brain.change {
+        BrainChange::Add => "add to the brain",
+        BrainChange::Update => "change in the brain",
+        BrainChange::Forget => "forget from the brain",
+    };
+    format!("{what}: {}", brain.title)
 }
 
 fn describe_path_effect(path: &PathEffect) -> String {

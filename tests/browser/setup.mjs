@@ -65,7 +65,7 @@ await test('s2_a_person_sees_nothing_of_anothers', async () => {
   const anns = await browser.person(house.url);
   const ann = await anns.newPage();
   await signIn(ann, 'ann');
-  for (const path of ['/', '/chats', '/approvals', '/files', '/memory', '/usage', '/audit']) {
+  for (const path of ['/', '/chats', '/approvals', '/files', '/memory', '/brain', '/usage', '/audit']) {
     await ann.goto(path);
     const text = await ann.locator('body').innerText();
     holds(!text.includes('heliotrope') && !text.includes('notes.md'), `${path} shows nothing of the admin's`);

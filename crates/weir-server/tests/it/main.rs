@@ -4,6 +4,7 @@
 mod agents;
 mod attach;
 mod bad_input;
+mod brain;
 mod chat;
 mod checker;
 mod complete;

@@ -1,6 +1,7 @@
 //! Everything `weir-store` promises, against every store that it has.
 
 mod audit;
+mod brain;
 mod checkpoints;
 mod contract;
 mod knowledge;

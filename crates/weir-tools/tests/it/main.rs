@@ -4,6 +4,7 @@
 //! with a permit reaches can be called here.
 
 mod agent;
+mod brain;
 mod cases;
 mod checkpoints;
 mod documents;

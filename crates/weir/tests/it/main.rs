@@ -5,6 +5,7 @@ mod agents;
 mod approvals;
 mod attach;
 mod bad_disk;
+mod brain;
 mod cli_small;
 mod clock;
 mod config;

@@ -38,6 +38,7 @@ pub mod condense;
 mod derive;
 mod handle;
 mod limits;
+pub mod link_bits;
 mod made;
 pub mod meter;
 mod nested;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_core::event::Event;
-use weir_core::governance::trail::{LINK_BITS_MAX, told_link_bits};
+use weir_core::governance::trail::LINK_BITS_MAX;
 use weir_core::ids::{ApprovalId, BlobId, QuestionId, Seq, SessionId};
 use weir_core::input::{SessionCommand, SessionInput};
 use weir_core::session::Session;
+use weir_core::session::link_bits::told_link_bits;
 
 use crate::blobs::mentioned_blobs;
 use crate::engine::{Engine, EngineError, read_verified};

@@ -4,6 +4,7 @@
 //! environment as a function.
 
 mod own_server;
+mod search_offer;
 mod vendor;
 
 use std::collections::{BTreeMap, HashMap};
@@ -15,6 +16,7 @@ use weir_core::model::{ModelInfo, ModelRef, Price};
 use crate::dialect::{VendorQuirks, without_date};
 pub(crate) use own_server::OwnServer;
 pub use own_server::can_be_asked;
+pub use search_offer::{SearchOffer, SearchPrice, SearchPriceUnit, SearchShape};
 pub use vendor::{Vendor, VendorOverride};
 
 /// Window that a model is given of which nothing is known.

@@ -5,7 +5,6 @@
 mod anthropic;
 mod cited;
 mod gemini;
-mod offer;
 mod openai_chat;
 mod openai_responses;
 
@@ -21,9 +20,9 @@ use weir_engine::ports::{
     WebAddress,
 };
 
+use crate::catalogue::{SearchOffer, SearchShape};
 use crate::http_model::{EndpointError, ModelEndpoint};
 use crate::transport::ModelTransport;
-pub use offer::{SearchOffer, SearchPrice, SearchPriceUnit, SearchShape};
 
 /// Largest answer: what a vendor sealed of the pages is part of it.
 const ANSWER_BYTES_MAX: usize = 8 << 20;

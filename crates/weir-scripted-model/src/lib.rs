@@ -65,6 +65,7 @@
 //! of this process instead. A reply that holds nothing leaves no trace in the history, so its step
 //! would be played again.
 
+mod fault;
 mod frames;
 mod journal;
 mod model;
@@ -76,12 +77,12 @@ pub mod serve;
 mod step;
 mod wire;
 
+pub use fault::ScriptedFault;
 pub use journal::from_journal;
 pub use model::{ModelOptions, ScriptedModel, SleepFunction};
 pub use search::{ScriptedPage, ScriptedSearch, SearchOutcome};
 pub use step::{
-    ExpectedContent, Script, ScriptExpectation, ScriptHeader, ScriptStep, ScriptedFault,
-    ScriptedPiece, StepOrder,
+    ExpectedContent, Script, ScriptExpectation, ScriptHeader, ScriptStep, ScriptedPiece, StepOrder,
 };
 
 /// What the model says when the script is over.

@@ -8,10 +8,11 @@ use std::time::Duration;
 use weir_core::model::{StopReason, Usage};
 
 use super::SCRIPT_ENDED;
+use super::fault::ScriptedFault;
 use super::frames::{ReplyFrames, StreamEnding};
 use super::pieces::ReplyPieces;
 use super::search::SearchOutcome;
-use super::step::{ExpectedContent, FoundStep, Script, ScriptStep, ScriptedFault, StepOrder};
+use super::step::{ExpectedContent, FoundStep, Script, ScriptStep, StepOrder};
 use super::wire::{JSON, RefusalResponse, ReplyContext, Wire, WireRequest, search_answer};
 
 /// Requests whose repetitions are counted; when there are more, counting begins again.

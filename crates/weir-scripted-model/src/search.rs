@@ -1,7 +1,7 @@
 //! Searches of the web in a script: what a vendor's own search tool finds (`found:`). Not here: how a
 //! vendor writes that (`wire::search`).
 
-use super::step::ScriptedFault;
+use super::fault::ScriptedFault;
 
 /// What a search finds whose words contain these.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,8 +10,8 @@ mod search;
 
 use weir_core::model::{StopReason, Usage};
 
+use super::fault::ScriptedFault;
 use super::pieces::ReplyPiece;
-use super::step::ScriptedFault;
 pub(super) use request::WireRequest;
 pub(super) use search::search_answer;
 

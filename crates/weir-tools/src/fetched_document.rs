@@ -6,10 +6,15 @@ use weir_engine::ports::{FetchedPage, ToolContext};
 use weir_engine::sniff::{self, FileKind};
 
 use crate::text;
-use crate::web_fetch::ReadableText;
 
 /// Most text of one document, in bytes.
 const DOCUMENT_BYTES_MAX: usize = 4_000_000;
+
+/// Text of what was fetched.
+pub(crate) struct ReadableText {
+    pub(crate) text: String,
+    pub(crate) how: String,
+}
 
 /// What was fetched, where it is no page and no plain text.
 #[derive(Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use weir_core::tool::{EffectClass, Effects, HostEffect, RawResult, ToolGroup, To
 use weir_engine::ports::{CallPlan, FetchedPage, ToolContext, WebAddress};
 
 use crate::built::{ActionTool, empty_plan, tool_spec};
-use crate::fetched_document::{self, FetchedKind};
+use crate::fetched_document::{self, FetchedKind, ReadableText};
 use crate::links;
 use crate::read_file::attach_media;
 use crate::{html, run_blocking, text};
@@ -175,12 +175,6 @@ async fn read_document(
         Ok(shown) => shown.into_result(),
         Err(why) => RawResult::error(why),
     })
-}
-
-/// Text of what was fetched.
-pub(crate) struct ReadableText {
-    pub(crate) text: String,
-    pub(crate) how: String,
 }
 
 /// The part of a text that is shown.

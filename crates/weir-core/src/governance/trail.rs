@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 use super::Provenance;
-use crate::event::Event;
 use crate::ids::CallId;
 use crate::tool::{Effects, HostEffect};
 
@@ -210,24 +209,6 @@ impl Provenance<'_> {
             false => self.trail.has_link(&host.url).then_some(0),
         }
     }
-}
-
-/// Bits that these facts of one session say were told. A sub-agent of which they know no end has told all
-/// that it was lent.
-pub fn told_link_bits<'a>(facts: impl IntoIterator<Item = &'a Event>) -> u32 {
-    let mut told = 0_u32;
-    let mut lent = BTreeMap::new();
-    for fact in facts {
-        if let Event::CallJudged(f) = fact {
-            told = told.saturating_add(f.link_bits.unwrap_or(0));
-        } else if let Event::AgentSpawned(f) = fact {
-            lent.insert(f.call, f.share.link_bits);
-        } else if let Event::AgentFinished(f) = fact {
-            lent.remove(&f.call);
-            told = told.saturating_add(f.link_bits);
-        }
-    }
-    lent.into_values().fold(told, u32::saturating_add)
 }
 
 /// Whether a call with these effects reads the web and nothing else: what it brings was put together

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use weir_core::secret::Secret;
 
+use super::SearchOffer;
 use crate::dialect::VendorQuirks;
-use crate::search::SearchOffer;
 
 /// A vendor: a row of data.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

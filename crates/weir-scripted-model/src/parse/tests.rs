@@ -5,7 +5,8 @@ use std::time::Duration;
 use weir_core::model::{StopReason, Usage};
 
 use super::*;
-use crate::step::{ExpectedContent, FoundStep, ScriptedFault};
+use crate::fault::ScriptedFault;
+use crate::step::{ExpectedContent, FoundStep};
 
 fn script(text: &str) -> Script {
     parse_script(text, None).unwrap_or_else(|error| panic!("{error}"))

@@ -7,7 +7,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use weir_core::model::{Price, StopReason, Usage};
 
-use crate::step::{ExpectedContent, ScriptedFault, ScriptedPiece};
+use crate::fault::ScriptedFault;
+use crate::step::{ExpectedContent, ScriptedPiece};
 
 /// Largest count of `loop:` and `repeat:`; larger than any test needs, small enough to end.
 const COUNT_MAX: u64 = 100_000_000;

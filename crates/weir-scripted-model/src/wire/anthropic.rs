@@ -7,7 +7,7 @@ use super::{
     RefusalResponse, ReplyContext, ReplyPiece, ReplyWriter, WholePart, Wire, arguments_value,
     put_together, scripted_signature, status_and_message, write_event,
 };
-use crate::step::ScriptedFault;
+use crate::fault::ScriptedFault;
 
 pub(crate) struct AnthropicWire;
 

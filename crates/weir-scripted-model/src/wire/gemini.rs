@@ -7,7 +7,7 @@ use super::{
     EVENTS, RefusalResponse, ReplyContext, ReplyPiece, ReplyWriter, WholePart, Wire, data_line,
     put_together, scripted_signature, status_and_message,
 };
-use crate::step::ScriptedFault;
+use crate::fault::ScriptedFault;
 
 pub(crate) struct GeminiWire;
 

@@ -7,7 +7,7 @@ use super::{
     CREATED, RefusalResponse, ReplyContext, ReplyPiece, ReplyWriter, WholePart, Wire, data_line,
     put_together, status_and_message,
 };
-use crate::step::ScriptedFault;
+use crate::fault::ScriptedFault;
 
 pub(crate) struct OpenAiChat;
 

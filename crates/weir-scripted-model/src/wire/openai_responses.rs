@@ -8,7 +8,7 @@ use super::{
     CREATED, RefusalResponse, ReplyContext, ReplyPiece, ReplyWriter, WholePart, Wire, put_together,
     scripted_signature, write_event,
 };
-use crate::step::ScriptedFault;
+use crate::fault::ScriptedFault;
 
 pub(crate) struct OpenAiResponses;
 

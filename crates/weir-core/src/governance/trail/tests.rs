@@ -1,12 +1,7 @@
 //! Links that are followed, counted and bounded; what was put together here is none.
 
 use super::*;
-use crate::event::{AgentFinished, AgentSpawned, RunStatus};
-use crate::ids::{RunId, SessionId};
 use crate::label::{Integrity, Label};
-use crate::model::Usage;
-use crate::profile::PermissionMode;
-use crate::session::child::BudgetShare;
 use crate::tool::QueryEffect;
 
 const LINK: &str = "https://far.example/a";
@@ -219,39 +214,4 @@ fn k10_sub_agents_tell_of_what_their_parent_may() {
     trail.limit_bits(58);
     trail.limit_bits(LINK_BITS_MAX);
     assert_eq!(trail.left_bits(), 0, "a limit only falls");
-}
-
-#[test]
-fn k10_a_copy_of_a_session_has_told_what_its_source_told() {
-    let spawned = |call: u32, link_bits: u32| {
-        Event::from(AgentSpawned {
-            agent: SessionId::new(format!("s_{call}")),
-            call: CallId(call),
-            run: RunId(1),
-            profile: "agent".into(),
-            task: String::new(),
-            depth: 1,
-            permission: PermissionMode::Ask,
-            model: String::new(),
-            tools: Vec::new(),
-            share: BudgetShare { link_bits, ..BudgetShare::default() },
-            writes: false,
-            worktree: None,
-        })
-    };
-    let finished = Event::from(AgentFinished {
-        agent: SessionId::new("s_1"),
-        call: CallId(1),
-        status: RunStatus::Completed,
-        text: String::new(),
-        usage: Usage::default(),
-        cost_usd: None,
-        changed_files: Vec::new(),
-        denials: Vec::new(),
-        error: None,
-        link_bits: 3,
-    });
-    let facts = [spawned(1, 40), finished, spawned(2, 20)];
-    assert_eq!(told_link_bits(&facts), 23, "one came to rest, of the other nothing is known");
-    assert_eq!(told_link_bits([]), 0);
 }

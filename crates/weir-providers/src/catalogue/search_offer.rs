@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::catalogue::Vendor;
+use super::Vendor;
 
 /// In whose words a search is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

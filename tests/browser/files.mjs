@@ -21,6 +21,7 @@ const house = await House.start({
     '.obsidian/app.json': '{}',
     'Garden.md': '---\ntags: [garden]\nstatus: open\n---\n# Garden\n\nRoses and **beans**.\n\n- [ ] Water them\n',
     'days/Monday.md': 'Worked in the [[Garden|green place]].\n',
+    'Links.md': '# Links\n\nTo [[Garden#Garden|the garden]], [[Nobody]], ![[Garden]] and ![[dot.png]].\n',
     'plan.canvas': JSON.stringify(canvas),
     'letter.rtf': '{\\rtf1 Dear {\\b Ann}, <img src=x onerror=alert(1)>}',
     'dot.png': Buffer.from(png, 'base64'),
@@ -51,6 +52,21 @@ await test('k3_a_note_is_read_and_its_links_are_followed_by_keyboard', async () 
   await prose.getByText('Worked in the').waitFor();
   await page.goBack();
   await links.waitFor();
+});
+
+await test('k2_links_of_a_note_lead_to_their_pages_by_keyboard', async () => {
+  await page.goto(at('Links.md'));
+  const prose = page.locator('.prose');
+  const text = await prose.innerText();
+  holds(text.includes('Nobody (leads nowhere)'), 'a broken link says so in words');
+  holds(text.includes('Garden (embedded)') && !text.includes('[['), 'nothing is left of the brackets');
+  const image = prose.getByRole('img', { name: 'dot.png' });
+  await until('the embedded image comes', () => image.evaluate((element) => element.naturalWidth === 1));
+  await prose.getByRole('link', { name: 'the garden' }).focus();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/path=Garden\.md#section-1$/);
+  await prose.getByText('Roses and').waitFor();
+  same(await prose.locator('#section-1').innerText(), 'Garden', 'the heading has the anchor');
 });
 
 await test('k7_a_canvas_is_drawn_and_said_in_words', async () => {
@@ -84,7 +100,7 @@ for (const theme of ['light', 'dark']) {
       });
       const tab = await context.newPage();
       const faults = [];
-      for (const path of ['Garden.md', 'plan.canvas', 'letter.rtf', 'dot.png', 'broken.docx']) {
+      for (const path of ['Garden.md', 'Links.md', 'plan.canvas', 'letter.rtf', 'dot.png', 'broken.docx']) {
         await tab.goto(at(path));
         await tab.waitForLoadState('load');
         const wide = await tab.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);

@@ -1,6 +1,6 @@
 //! A file of a workspace as somebody looks at it: its text, a document as text, a canvas as a drawing, an
-//! image; and the notes that link to it. Every face shows this one view. Not here: which files a person
-//! may open (the caller reads the bytes), how a face paints it.
+//! image; the notes that link to it, and where the links of a note lead. Every face shows this one view.
+//! Not here: which files a person may open (the caller reads the bytes), how a face paints it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,21 @@ use weir_engine::ports::DocumentReaders;
 use weir_engine::sniff::{self, FileKind};
 use weir_engine::workspace::Workspace;
 use weir_notes::properties::find_frontmatter;
+pub use weir_notes::reading::{escape_words, read_address};
 pub use weir_tools::backlinks::Backlink;
-use weir_tools::backlinks::list_backlinks;
+use weir_tools::backlinks::{BacklinkList, list_backlinks};
 use weir_tools::canvas_preview::{CanvasPreview, preview_canvas};
+pub use weir_tools::note_links::{FileLink, FileLinkKind, FileLinkTarget};
+use weir_tools::note_links::{find_targets, list_links};
+
+mod links;
+
+pub use links::rewrite_links;
 
 /// Most of a file that is looked at, in bytes.
 pub const VIEW_BYTES_MAX: u64 = 20 << 20;
-/// How long a file waits for what links to it. A vault that was never looked over takes longer: it is
-/// looked over all the same, and whoever asks again is told.
+/// How long a file waits for what links to it and where its own links lead. A vault that was never looked
+/// over takes longer: it is looked over all the same, and whoever asks again is told.
 const BACKLINKS_WAIT: Duration = Duration::from_secs(2);
 /// Most text that is shown, in bytes; the rest is read in the file itself.
 const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -45,9 +52,13 @@ pub struct FileView {
     pub backlinks: Vec<Backlink>,
     /// How many more notes link to it.
     pub backlinks_left_out: usize,
-    /// The vault is still being looked over: who links to it is known in a moment.
+    /// The vault is still being looked over: who links to it, and where its own links lead, is known in a
+    /// moment.
     #[serde(default)]
     pub backlinks_pending: bool,
+    /// The links that stand in it, where it is a note: the first 5,000, in their order.
+    #[serde(default)]
+    pub links: Vec<FileLink>,
 }
 
 /// What is seen of a file.
@@ -102,6 +113,8 @@ pub struct NoteParts<'a> {
     pub properties: Option<&'a str>,
     /// The Markdown below them.
     pub body: &'a str,
+    /// Where that begins in the text, in bytes.
+    pub start: usize,
 }
 
 /// The parts of a note; `None`: this is no Markdown, by its path.
@@ -110,8 +123,9 @@ pub fn split_note<'a>(path: &str, text: &'a str) -> Option<NoteParts<'a>> {
         Some(place) => NoteParts {
             properties: Some(place.yaml.slice_of(text)).filter(|yaml| !yaml.trim().is_empty()),
             body: text.get(place.block.end..).unwrap_or_default(),
+            start: place.block.end,
         },
-        None => NoteParts { properties: None, body: text },
+        None => NoteParts { properties: None, body: text, start: 0 },
     })
 }
 
@@ -134,20 +148,55 @@ pub async fn view_file(
 ) -> FileView {
     let size = bytes.len() as u64;
     let preview = preview_bytes(documents, path, bytes, mosaic).await;
-    let (workspace, of) = (workspace.clone(), path.to_owned());
-    let links = tokio::task::spawn_blocking(move || list_backlinks(&workspace, &of));
-    let links = tokio::time::timeout(BACKLINKS_WAIT, links).await;
-    let backlinks_pending = links.is_err();
-    // Where the vault cannot be read the file is shown all the same.
-    let links = links.ok().and_then(Result::ok).and_then(Result::ok).unwrap_or_default();
+    let found = find_links(workspace, path, &preview).await;
     FileView {
         path: path.to_owned(),
         bytes: size,
         preview,
-        backlinks: links.backlinks,
-        backlinks_left_out: links.left_out,
-        backlinks_pending,
+        backlinks: found.backlinks.backlinks,
+        backlinks_left_out: found.backlinks.left_out,
+        backlinks_pending: found.pending,
+        links: found.links,
     }
+}
+
+/// What is known of the links to a file and in it.
+#[derive(Default)]
+struct FoundLinks {
+    backlinks: BacklinkList,
+    links: Vec<FileLink>,
+    pending: bool,
+}
+
+async fn find_links(workspace: &Arc<Workspace>, path: &str, preview: &FilePreview) -> FoundLinks {
+    let written = written_links(workspace, path, preview).await;
+    let (within, of, mut links) = (workspace.clone(), path.to_owned(), written.clone());
+    let look = tokio::task::spawn_blocking(move || {
+        // Where the vault cannot be read the file is shown all the same.
+        let backlinks = list_backlinks(&within, &of).unwrap_or_default();
+        let _ = find_targets(&within, &of, &mut links);
+        FoundLinks { backlinks, links, pending: false }
+    });
+    match tokio::time::timeout(BACKLINKS_WAIT, look).await {
+        Ok(Ok(found)) => found,
+        Ok(Err(_)) => FoundLinks { links: written, ..FoundLinks::default() },
+        Err(_) => FoundLinks { links: written, pending: true, ..FoundLinks::default() },
+    }
+}
+
+/// The links of a note without where they lead: its text says that much, whatever the vault takes.
+async fn written_links(
+    workspace: &Arc<Workspace>,
+    path: &str,
+    preview: &FilePreview,
+) -> Vec<FileLink> {
+    let FilePreview::Text { text, .. } = preview else { return Vec::new() };
+    if split_note(path, text).is_none() {
+        return Vec::new();
+    }
+    let (workspace, text) = (workspace.clone(), text.clone());
+    let listed = tokio::task::spawn_blocking(move || list_links(&workspace, &text)).await;
+    listed.unwrap_or_default()
 }
 
 async fn preview_bytes(

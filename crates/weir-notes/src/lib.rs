@@ -11,6 +11,7 @@ pub mod index;
 pub mod moment;
 pub mod note;
 pub mod properties;
+pub mod reading;
 pub mod renaming;
 pub mod resolve;
 pub mod rewrite;

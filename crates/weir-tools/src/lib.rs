@@ -134,6 +134,7 @@ mod move_file;
 mod named_command;
 mod nearest;
 mod new_task;
+pub mod note_links;
 mod novelty;
 mod office;
 pub mod outside;

@@ -5,6 +5,7 @@ mod diagram;
 mod hostile;
 mod note;
 mod properties;
+mod reading;
 mod renaming;
 mod rewrite;
 mod vault;

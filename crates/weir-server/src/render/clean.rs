@@ -192,6 +192,7 @@ const CLASSES: &[&str] = &[
     "heading-6",
     "host",
     "muted",
+    "nowhere",
     "place",
     "plain",
     "raw",
@@ -250,7 +251,7 @@ fn sanitizer_builder() -> Builder<'static> {
     allow("div", &["role", "aria-label", "tabindex"]);
     allow("pre", &["tabindex"]);
     allow("span", &["tabindex"]);
-    for element in ["li", "sup"] {
+    for element in ["li", "sup", "h2", "h3", "h4", "h5", "h6"] {
         allow(element, &["id"]);
     }
     for element in FORMULA {
@@ -279,7 +280,7 @@ fn allowed_attribute<'v>(element: &str, name: &str, value: &'v str) -> Option<Co
         ("a", "href") => is_own(value) || is_anchor(value) || external_address(value).is_some(),
         ("img", "src") => is_own(value),
         ("a", "target") => value == "_blank",
-        (_, "id") => ["note-", "ref-", "d-"].iter().any(|ours| value.starts_with(ours)),
+        (_, "id") => ["note-", "ref-", "d-", "section-"].iter().any(|ours| value.starts_with(ours)),
         (_, "role") => matches!(value, "group" | "img"),
         (_, "tabindex") => value == "0",
         (_, "class") => {
@@ -326,6 +327,10 @@ mod tests {
                 "<svg><path></path></svg>",
             ),
             ("<iframe srcdoc=\"x\"></iframe>a", "a"),
+            (
+                "<h2 id=\"main\">a</h2><h3 id=\"section-2\">b</h3>",
+                "<h2>a</h2><h3 id=\"section-2\">b</h3>",
+            ),
         ] {
             assert_eq!(clean_html(html), left, "{html}");
         }

@@ -17,6 +17,16 @@ pub trait LinkResolver {
     fn resolve_image(&self, _address: &str) -> Option<String> {
         None
     }
+    /// What is said behind the words of a link that leads nowhere, or of an image that is a link: why, or
+    /// what it is. `None`: what is always said.
+    fn link_mark(&self, _address: &str) -> Option<String> {
+        None
+    }
+    /// The anchor of the heading with this number, from 1; it begins with `section-`. `None`: nothing
+    /// leads to it.
+    fn heading_anchor(&self, _number: usize) -> Option<String> {
+        None
+    }
 }
 
 /// Nothing of one's own.

@@ -68,6 +68,8 @@ enum OpenHtmlLink {
     Link(String, String),
     /// It leads nowhere: its words, and the address as text behind them.
     Words(String),
+    /// It leads nowhere, and this is said behind its words.
+    Broken(String),
 }
 
 /// A table whose cells are being written.
@@ -102,6 +104,8 @@ struct MarkdownHtmlWriter<'a> {
     links: Vec<OpenHtmlLink>,
     /// Levels of the headings that the next one stands below.
     outline: Vec<HeadingLevel>,
+    /// Headings so far.
+    headings: usize,
     table: Option<TableState>,
     cells: usize,
     /// A block of code that is being read: what it says it is, and its text.
@@ -128,6 +132,7 @@ impl<'a> MarkdownHtmlWriter<'a> {
             depth: 0,
             links: Vec::new(),
             outline: Vec::new(),
+            headings: 0,
             table: None,
             cells: 0,
             code: None,
@@ -342,8 +347,14 @@ impl<'a> MarkdownHtmlWriter<'a> {
             self.outline.pop();
         }
         self.outline.push(level);
+        self.headings += 1;
         let (on_page, class) = (self.heading_level(), level as usize);
-        let _ = write!(self.out, "<h{on_page} class=\"heading-{class}\">");
+        let _ = write!(self.out, "<h{on_page} class=\"heading-{class}");
+        if let Some(anchor) = self.style.addresses.heading_anchor(self.headings) {
+            self.push_raw("\" id=\"");
+            escape_html(&mut self.out, &anchor);
+        }
+        self.push_raw("\">");
     }
 
     fn heading_level(&self) -> usize {
@@ -397,8 +408,22 @@ impl<'a> MarkdownHtmlWriter<'a> {
                 self.push_raw("\">");
                 self.links.push(OpenHtmlLink::Link(path, String::new()));
             }
-            LinkTarget::Nowhere => self.links.push(OpenHtmlLink::Words(address.to_string())),
+            LinkTarget::Nowhere => match self.style.addresses.link_mark(address) {
+                Some(mark) => {
+                    self.push_raw("<span class=\"nowhere\">");
+                    self.links.push(OpenHtmlLink::Broken(mark));
+                }
+                None => self.links.push(OpenHtmlLink::Words(address.to_string())),
+            },
         }
+    }
+
+    /// What is said behind a link, in words: a colour alone would tell some people nothing.
+    fn write_mark(&mut self, mark: &str) {
+        self.push_raw(" <span class=\"host\">(");
+        let end = mark.floor_char_boundary(SHOWN_ADDRESS_MAX);
+        escape_html(&mut self.out, &visible_text(&mark[..end]));
+        self.push_raw(")</span>");
     }
 
     fn open_away(&mut self, href: &str, title: &str) {
@@ -433,6 +458,10 @@ impl<'a> MarkdownHtmlWriter<'a> {
                 self.push_raw(" <code class=\"address\">");
                 escape_html(&mut self.out, &visible_text(&address[..end]));
                 self.push_raw("</code>");
+            }
+            Some(OpenHtmlLink::Broken(mark)) => {
+                self.write_mark(&mark);
+                self.push_raw("</span>");
             }
             Some(OpenHtmlLink::Words(_)) | None => (),
         }
@@ -472,6 +501,7 @@ impl<'a> MarkdownHtmlWriter<'a> {
             return self.push_raw("\">");
         }
         let words = if image.words.is_empty() { "image" } else { &image.words };
+        let mark = self.style.addresses.link_mark(&image.address);
         match link_target(&image.address, self.style.addresses) {
             LinkTarget::Away(href) if self.links.is_empty() => {
                 self.open_away(&href, "");
@@ -486,9 +516,20 @@ impl<'a> MarkdownHtmlWriter<'a> {
                 escape_html(&mut self.out, &address_host(&href));
                 self.push_raw(")</span>");
             }
-            LinkTarget::Here(_) | LinkTarget::Nowhere => {
+            LinkTarget::Here(path) if self.links.is_empty() => {
+                self.push_raw("<a href=\"");
+                escape_html(&mut self.out, &path);
+                self.push_raw("\">");
                 escape_html(&mut self.out, &plain::visible_prose(words));
-                self.push_raw(" <span class=\"host\">(image, not shown)</span>");
+                self.push_raw("</a>");
+                self.write_mark(mark.as_deref().unwrap_or("image, not shown"));
+            }
+            target @ (LinkTarget::Here(_) | LinkTarget::Nowhere) => {
+                let is_broken = target == LinkTarget::Nowhere && mark.is_some();
+                self.push_raw(if is_broken { "<span class=\"nowhere\">" } else { "" });
+                escape_html(&mut self.out, &plain::visible_prose(words));
+                self.write_mark(mark.as_deref().unwrap_or("image, not shown"));
+                self.push_raw(if is_broken { "</span>" } else { "" });
             }
         }
     }

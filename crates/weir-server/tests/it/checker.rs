@@ -76,7 +76,11 @@ fn attribute(element: &str, name: &str, value: &str, faults: &mut Vec<String>) {
         (_, "href" | "src" | "type" | "name" | "for" | "action" | "value" | "contenteditable") => {
             fault();
         }
-        (_, "id") if !["note-", "ref-", "d-"].iter().any(|own| value.starts_with(own)) => fault(),
+        (_, "id")
+            if !["note-", "ref-", "d-", "section-"].iter().any(|own| value.starts_with(own)) =>
+        {
+            fault();
+        }
         (_, "target") if value != "_blank" => fault(),
         (_, "tabindex") if value != "0" => fault(),
         _ if value.contains("url(") && !value.starts_with("url(#d-") => fault(),

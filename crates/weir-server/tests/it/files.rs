@@ -146,6 +146,57 @@ async fn k3_a_note_is_shown_with_what_links_to_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn k2_links_of_a_note_are_followed() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    for (path, text) in [
+        (".obsidian/app.json", "{}"),
+        (
+            "Home.md",
+            "# Home\n\n[[Garden#Beds]] [[Garden|<script>x</script>]] ![[dot.png|20]] ![[Garden]]\n\n\
+             [[Secret]] [[Nobody]] [s](hidden/Secret.md) [beds](deep/Garden.md#Beds) `[[Garden]]`\n",
+        ),
+        ("deep/Garden.md", "# Garden\n\n## Beds\n\nRoses.\n"),
+        ("deep/dot.png", "no image"),
+        (".weirignore", "hidden/\n"),
+        ("hidden/Secret.md", "# Secret\n"),
+    ] {
+        served.house.write(&served.house.work().join(path), text);
+    }
+    let (status, page) = admin.get(&format!("/files?{}", query("Home.md"))).await;
+    assert_eq!(status, 200, "{page}");
+    let prose = page.split("class=\"prose\"").nth(1).and_then(|rest| rest.split("<details").next());
+    let prose = prose.expect("the note as it reads");
+    let beds =
+        "href=\"/files?path=deep%2FGarden.md#section-2\" rel=\"noopener noreferrer nofollow\"";
+    assert_eq!(prose.matches(beds).count(), 2, "by wiki link and by Markdown link: {prose}");
+    for within in [
+        ">Garden &gt; Beds</a>",
+        ">beds</a>",
+        "&lt;script&gt;x&lt;/script&gt;</a>",
+        "src=\"/api/v1/files/content?path=deep%2Fdot.png&amp;inline=true\" alt=\"dot.png\"",
+        "Garden</a> <span class=\"host\">(embedded)</span>",
+        "<span class=\"nowhere\">Nobody <span class=\"host\">(leads nowhere)</span></span>",
+        // What is hidden is told as what is not there.
+        "<span class=\"nowhere\">Secret <span class=\"host\">(leads nowhere)</span></span>",
+        "<span class=\"nowhere\">s <span class=\"host\">(leads nowhere: hidden/Secret.md)</span></span>",
+        "<code>[[Garden]]</code>",
+    ] {
+        assert!(prose.contains(within), "{within} is not in {prose}");
+    }
+    assert!(!prose.contains("<script"), "{prose}");
+    let (status, page) = admin.get(&format!("/files?{}", query("deep/Garden.md"))).await;
+    assert!(status == 200 && page.contains("id=\"section-2\">Beds</h3>"), "{page}");
+    let path = format!("/api/v1/files/view?{}", query("Home.md"));
+    let (_, view) = admin.api("GET", &path, None).await;
+    let target = |at: usize| view["links"][at]["target"].clone();
+    assert_eq!(target(0), json!({ "kind": "file", "path": "deep/Garden.md", "heading": 2 }));
+    let nowhere = json!({ "kind": "nowhere" });
+    assert_eq!([target(4), target(5), target(6)], [nowhere.clone(), nowhere.clone(), nowhere]);
+    assert_eq!(view["links"].as_array().map(Vec::len), Some(8), "code holds no links: {view}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn k7_documents_canvases_and_images_are_shown() {
     let mut served = TestServer::start(ServerSetup::default()).await;
     let admin = served.admin().await;

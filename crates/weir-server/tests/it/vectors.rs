@@ -21,6 +21,12 @@ impl render::LinkResolver for Own {
     fn resolve_image(&self, address: &str) -> Option<String> {
         Some(format!("/own/{address}"))
     }
+    fn link_mark(&self, address: &str) -> Option<String> {
+        address.contains('x').then(|| format!("leads nowhere: {address}"))
+    }
+    fn heading_anchor(&self, number: usize) -> Option<String> {
+        Some(format!("section-{number}"))
+    }
 }
 
 /// Every way in which `text` reaches a page.

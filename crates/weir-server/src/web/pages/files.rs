@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 use weir_core::document::DocumentPage;
 use weir_core::ids::Timestamp;
-use weir_install::file_view::{FilePreview, FileView, NoteParts, VIEW_BYTES_MAX, split_note};
+use weir_install::file_view::{FilePreview, FileView, VIEW_BYTES_MAX, split_note};
 
 use crate::api::files::desk::PathContent;
 use crate::api::files::{
@@ -24,6 +24,7 @@ use crate::web::controls::{ButtonLook, csrf_input, post_form, submit_button};
 use crate::web::parts::{page_with, render_badge, render_empty, render_field, render_moment};
 
 mod checkpoints;
+mod note;
 
 /// Style and script of this page.
 const ASSETS: &[&str] = &["pages/code.css", "pages/files.css", "pages/files.js"];
@@ -251,7 +252,7 @@ fn render_view(view: &FileView) -> Markup {
     html! {
         @match &view.preview {
             FilePreview::Text { text, cut } => {
-                (render_text(name, text))
+                (render_text(view, text))
                 @if *cut { p.notice { "This file is longer than is shown: download it to read all of it." } }
             },
             FilePreview::Document { format, pages, remarks } => (render_document(format, pages, remarks)),
@@ -271,7 +272,7 @@ fn render_view(view: &FileView) -> Markup {
             p.notice {
                 "The vault is being looked over. "
                 a href=(file_address(&view.path)) { "Load this page again" }
-                " for what links here."
+                " for what links here and where its links lead."
             }
         }
     }
@@ -318,12 +319,12 @@ fn render_backlinks(view: &FileView) -> Markup {
     }
 }
 
-fn render_text(name: &str, text: &str) -> Markup {
-    let source = render::render_code(text, weir_highlight::language_of_path(name));
-    match split_note(name, text) {
-        Some(NoteParts { properties, body }) => html! {
-            @if let Some(yaml) = properties { (render::render_code(yaml, "yaml")) }
-            div.prose { (render_prose(body, 2)) }
+fn render_text(view: &FileView, text: &str) -> Markup {
+    let source = render::render_code(text, weir_highlight::language_of_path(&view.path));
+    match split_note(&view.path, text) {
+        Some(note) => html! {
+            @if let Some(yaml) = note.properties { (render::render_code(yaml, "yaml")) }
+            div.prose { (note::render_note(view, &note)) }
             details { summary { "Source" } (source) }
         },
         None => html! { (source) },

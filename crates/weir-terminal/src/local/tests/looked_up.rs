@@ -177,9 +177,12 @@ async fn k3_a_file_is_shown_with_what_links_to_it() {
         house.write(&format!("work/{path}"), text);
     }
     let mut face = house.face().await;
-    for (path, within) in
-        [("Garden.md", "`Monday.md`, line 1"), ("./plan.canvas", "*An empty canvas.*")]
-    {
+    for (path, within) in [
+        ("Garden.md", "`Monday.md`, line 1"),
+        ("Monday.md", "In the [Garden](<Garden>)."),
+        ("Monday.md", "## Links to\n\n- `Garden.md`"),
+        ("./plan.canvas", "*An empty canvas.*"),
+    ] {
         let report = ReportKind::File;
         face.wish(UiCommand::Report { report, arguments: path.into(), ticket: 9 }).await;
         let text = face.until("a text", |news| matches!(news, UiUpdate::Text { .. })).await;

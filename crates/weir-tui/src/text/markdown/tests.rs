@@ -30,6 +30,7 @@ fn f1_markdown_looks_like_this() {
         ("*a* **b** ~~c~~ `d`", 40, vec!["a b c d"]),
         ("a\n***\nb", 10, vec!["a", "", "──────────", "", "b"]),
         ("[text](http://a.b)", 40, vec!["text (http://a.b)"]),
+        ("[a \\> \\*b](<a \\> \\*b>)", 40, vec!["a > *b"]),
         ("[http://a.b](http://evil.b \"t\")", 60, vec!["http://a.b (http://evil.b \"t\")"]),
         ("<http://a.b> <a@b.c>", 40, vec!["http://a.b a@b.c"]),
         ("![alt](pic.png)", 40, vec!["image: alt (pic.png)"]),

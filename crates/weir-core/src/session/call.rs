@@ -6,9 +6,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::event::ApprovalRequested;
+use crate::governance::label;
 use crate::governance::rules::Rule;
 use crate::governance::{call_form, canonical_json, same_form};
 use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp};
+use crate::label::Label;
 use crate::message::{CallBlock, MessageBlock};
 use crate::tool::{AgentControl, Inspection};
 
@@ -247,6 +249,11 @@ impl CallState {
 
     pub(super) fn failure_text(&self) -> Option<&str> {
         self.inspection.as_ref().and_then(|i| i.fails.as_deref())
+    }
+
+    /// The label of what was read to plan it.
+    pub(super) fn planned_label(&self) -> Label {
+        self.inspection.as_ref().map(|i| label::of_result(&i.effects)).unwrap_or_default()
     }
 
     pub(super) fn control(&self) -> Option<&AgentControl> {

@@ -114,7 +114,9 @@ impl Session {
         clearance: &CallClearance,
     ) -> Option<Event> {
         if let Some(text) = call.failure_text() {
-            return Some(self.refusal_result(call.id, text).into());
+            // It may quote what was read to find out: `old_text` that is nearly there is shown (Z1).
+            let label = call.planned_label();
+            return Some(CallFinished { label, ..self.refusal_result(call.id, text) }.into());
         }
         if call.needs_checkpoint() && !clearance.saved {
             return None;

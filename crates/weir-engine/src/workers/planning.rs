@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
+use weir_core::governance::filter::redact_text;
 use weir_core::governance::label::Label;
 use weir_core::input::EffectAnswer;
 use weir_core::session::{CallState, SessionConfig};
@@ -34,6 +35,10 @@ impl Workers {
         let id = call.id;
         match inspect.await {
             Ok((mut inspection, plan)) => {
+                // It goes to the model as it is, and may quote what the tool read (G8).
+                let secrets = &self.context.parts.secrets;
+                inspection.fails =
+                    inspection.fails.map(|text| redact_text(&text, secrets).into_owned());
                 self.guards.consult_guards(&call, &config, &said, &mut inspection).await;
                 let inspection = Box::new(inspection);
                 let contents = Arc::new(plan.contents);

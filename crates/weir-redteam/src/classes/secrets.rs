@@ -211,6 +211,24 @@ pub(super) async fn known(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
                 json!({ "path": "keys-note.txt", "old_text": "api keys: ", "new_text": "" }),
             )],
         ),
+        // Like enough for the nearest line to be shown.
+        Attempt::of(
+            "nearly an edit",
+            vec![Wish::new(
+                "edit_file",
+                json!({ "path": "keys-note.txt", "old_text": "api key: known", "new_text": "" }),
+            )],
+        ),
+        Attempt::of(
+            "nearly a patch",
+            vec![Wish::new(
+                "apply_patch",
+                json!({
+                    "patch": "--- a/keys-note.txt\n+++ b/keys-note.txt\n@@ -1 +1 @@\n\
+                              -api key: known\n+none\n",
+                }),
+            )],
+        ),
         Attempt::of("copy", vec![shell("cp keys-note.txt c.txt"), read("c.txt")]),
         Attempt::of("in base64", vec![shell("base64 -w0 keys-note.txt")]),
         Attempt::of(

@@ -41,7 +41,7 @@ mod limits;
 pub mod link_bits;
 mod made;
 pub mod meter;
-mod nested;
+pub mod nested;
 mod outlook;
 mod pending;
 mod recipe;

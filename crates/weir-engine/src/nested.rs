@@ -10,6 +10,7 @@ use weir_core::governance::label::{self, Label};
 use weir_core::governance::{CallFacts, Permit};
 use weir_core::ids::CallId;
 use weir_core::message::{CallBlock, MessageBlock};
+use weir_core::session::nested::StepDenial;
 use weir_core::session::{CallState, Session};
 use weir_core::tool::{RawResult, ResultEffect};
 
@@ -110,12 +111,12 @@ impl NestedCalls {
         tool: &str,
         input: Value,
         cx: &ToolContext,
-    ) -> Result<(RawResult, Label), String> {
+    ) -> Result<(RawResult, Label), StepDenial> {
         let found = find_step_tool(&self.toolbox, tool)?;
         let call = step_of(outer.call(), tool, input.clone()).ok_or("no such call can be made")?;
         let (inspection, plan) = self.toolbox.inspect(&call, cx).await;
         if let Some(invalid) = &inspection.invalid {
-            return Err(format!("the arguments of {tool} are wrong: {invalid}"));
+            return Err(format!("the arguments of {tool} are wrong: {invalid}").into());
         }
         let so_far = self.steps.lock().unwrap_or_else(PoisonError::into_inner).label.clone();
         let step = CallFacts {
@@ -126,10 +127,11 @@ impl NestedCalls {
             inspection: &inspection,
         };
         let permit = self.session.nested_permit(outer, &step, &so_far)?;
-        if let Some(fails) = inspection.fails {
-            return Ok((RawResult::error(fails), Label::default()));
-        }
         let given = label::of_result(&inspection.effects);
+        // It may quote what was read to find out.
+        if let Some(fails) = inspection.fails {
+            return Ok((RawResult::error(fails), given));
+        }
         let cx = ToolContext { contents: Arc::new(plan.contents), ..cx.clone() };
         Ok((found.run(permit, &cx).await, given))
     }
@@ -148,7 +150,12 @@ impl NestedTools for NestedCalls {
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let (raw, label) = match done {
             Ok(done) => done,
-            Err(why) => (RawResult::error(why), Label::default()),
+            Err(denial) => {
+                if denial.needs_person {
+                    steps.news.push(ResultEffect::Unapproved { tool: tool.into() });
+                }
+                (RawResult::error(denial.reason), Label::default())
+            }
         };
         steps.label.join(&label);
         steps.label.join(&raw.label);

@@ -98,9 +98,9 @@ pub const SUMMARY_CHARS_MAX: usize = 120;
 /// Sends `raw` through all filters.
 pub fn filter_result(raw: RawResult, context: &FilterContext<'_>) -> FilterOutput {
     let RawResult { ok, blocks, summary, full_bytes, changed, mut news, label: own } = raw;
-    // What it cost, and where a redirect leads, is so although the call failed.
+    // What it cost, who was not asked and where a redirect leads is so although the call failed.
     news.retain(|news| match news {
-        ResultEffect::Used { .. } => true,
+        ResultEffect::Used { .. } | ResultEffect::Unapproved { .. } => true,
         ResultEffect::Links { .. } => context.withhold.is_none(),
         _ => ok && context.withhold.is_none(),
     });

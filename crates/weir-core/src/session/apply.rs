@@ -370,6 +370,12 @@ fn apply_result_effects(s: &mut Session, f: &CallFinished) {
             }
             // A job is followed where all activity is.
             ResultEffect::Step { .. } | ResultEffect::Job { .. } | ResultEffect::Links { .. } => (),
+            ResultEffect::Unapproved { .. } => {
+                let attended = s.config.as_ref().is_some_and(|config| config.attended);
+                if let Some(run) = &mut s.run {
+                    run.unanswered |= !attended;
+                }
+            }
             ResultEffect::Used { usage, cost_usd } => s.count_usage(usage, *cost_usd),
             ResultEffect::Made { tool } => s.add_dynamic_tool(tool),
             ResultEffect::Unmade { name } => s.remove_dynamic_tool(name),

@@ -185,6 +185,11 @@ pub enum ResultEffect {
         /// The addresses, as they would be fetched.
         links: Vec<String>,
     },
+    /// A step needed a person's approval, and nobody could be asked about it (C2).
+    Unapproved {
+        /// The tool of the step.
+        tool: String,
+    },
     /// A background job was started, ended, or looked at.
     Job {
         /// Its name, as [`super::Effects::jobs`] has it.

@@ -125,6 +125,7 @@ pub(super) fn redact_effects(news: &mut [ResultEffect], secrets: &[String]) {
             ResultEffect::Found { .. }
             | ResultEffect::Unmade { .. }
             | ResultEffect::Used { .. }
+            | ResultEffect::Unapproved { .. }
             | ResultEffect::Job { .. } => (),
         }
     }

@@ -174,7 +174,7 @@ impl VendorSearch for SearchModel {
             let paused = read.paused.clone();
             total.join(read);
             let Some(paused) = paused else { break };
-            if !anthropic::continue_request(&mut body, paused) {
+            if !anthropic::continue_request(&mut body, &paused) {
                 break;
             }
         }

@@ -86,9 +86,9 @@ pub(crate) async fn document_text(
         bytes_max: DOCUMENT_BYTES_MAX,
     };
     let read = cx.documents.inspect_document(wish, body.into()).await;
-    let (format, pages, remarks, cut) = match read.map_err(|why| why.to_string())? {
-        DocumentResult::Markdown { format, pages, remarks, cut } => (format, pages, remarks, cut),
-        _ => return Err("it cannot be read as text".into()),
+    let read = read.map_err(|why| why.to_string())?;
+    let DocumentResult::Markdown { format, pages, remarks, cut } = read else {
+        return Err("it cannot be read as text".into());
     };
     let mut out = String::new();
     for remark in remarks.iter().chain(&cut) {

@@ -103,6 +103,7 @@ mod execute_recipe;
 mod extract_zip;
 mod fetched_document;
 mod find_tool;
+mod found_pages;
 mod generate_canvas;
 mod generate_image;
 mod get_daily_note;

@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn k10_each_place_of_a_text_gives_one_link() {
         let long = format!("https://evil.example/{}", "a,b;c!d".repeat(50));
-        assert_eq!(links_of(&long), [long.clone()]);
+        assert_eq!(links_of(&long), std::slice::from_ref(&long));
         let nested = "https://evil.example/?next=https://evil.example/b";
         assert_eq!(links_of(nested), [nested]);
     }

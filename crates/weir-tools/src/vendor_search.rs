@@ -4,10 +4,10 @@
 use weir_core::tool::ResultEffect;
 use weir_engine::ports::{ToolContext, VendorAnswer, VendorPage, VendorQuestion};
 
+use crate::found_pages::{FailedSearch, FoundPages};
 use crate::search_engine::{
     FoundPage, PASSAGE_CHARACTERS_MAX, TITLE_CHARACTERS_MAX, day_of, is_page_url, plain_words,
 };
-use crate::web_search::{FailedSearch, FoundPages};
 
 /// Characters of what a vendor's model says without citing anything.
 const UNCITED_CHARACTERS_MAX: usize = 2_000;

@@ -16,6 +16,7 @@ use weir_engine::ports::{
 };
 
 use crate::built::{ActionTool, empty_plan, tool_spec};
+use crate::found_pages::{FailedSearch, FoundPages};
 use crate::links;
 use crate::search_engine::{
     self, EngineRequest, FoundPage, PageAge, RESULTS_MAX, SearchQuery, WORDS_CHARACTERS_MAX,
@@ -128,36 +129,6 @@ pub(crate) struct PlannedSearch {
 enum SearchWay {
     Engine { engine: SearchEngine, address: WebAddress, request: EngineRequest },
     Vendor { source: VendorSearchSource, question: VendorQuestion },
-}
-
-/// What one question brought.
-#[derive(Default)]
-pub(crate) struct FoundPages {
-    pub(crate) pages: Vec<FoundPage>,
-    /// What the reader must know of them.
-    pub(crate) notes: Vec<String>,
-    /// What a model used to find them.
-    pub(crate) used: Option<ResultEffect>,
-}
-
-/// Why a question brought nothing.
-pub(crate) struct FailedSearch {
-    /// A sentence for the model.
-    pub(crate) why: String,
-    /// What a model used all the same.
-    pub(crate) used: Option<ResultEffect>,
-}
-
-impl From<String> for FailedSearch {
-    fn from(why: String) -> FailedSearch {
-        FailedSearch { why, used: None }
-    }
-}
-
-impl FailedSearch {
-    fn into_result(self) -> RawResult {
-        RawResult { news: self.used.into_iter().collect(), ..RawResult::error(self.why) }
-    }
 }
 
 impl PlannedSearch {

@@ -12,7 +12,7 @@ use weir_core::governance::label::{Integrity, Label};
 use weir_core::ids::{CallId, SessionId};
 use weir_core::tool::built_in::BRAIN_KEEPER;
 
-use super::{BrainError, BrainFilter};
+use super::BrainFilter;
 use crate::memory;
 use crate::parts::EngineParts;
 use crate::ports::{BrainAccess, BrainHit};
@@ -48,8 +48,9 @@ fn check_says_more(before: &str, after: &str) -> Result<(), String> {
 impl BrainAccess for CallBrain {
     async fn search_brain(&self, words: &str, limit: usize) -> Result<Vec<BrainHit>, String> {
         let store = self.parts.store.as_ref();
-        let entries =
-            super::list_entries(store, BrainFilter::active_only()).await.map_err(as_words)?;
+        let entries = super::list_entries(store, BrainFilter::active_only())
+            .await
+            .map_err(|error| error.to_string())?;
         let words = words.to_owned();
         let search = move || super::search_entries(entries, &words, limit);
         let found = tokio::task::spawn_blocking(search).await;
@@ -57,7 +58,7 @@ impl BrainAccess for CallBrain {
     }
 
     async fn read_entry(&self, id: &str) -> Result<BrainEntry, String> {
-        super::find_entry(self.parts.store.as_ref(), id).await.map_err(as_words)
+        super::find_entry(self.parts.store.as_ref(), id).await.map_err(|error| error.to_string())
     }
 
     async fn add_entry(&self, call: CallId, new: NewBrainEntry) -> Result<BrainEntry, String> {
@@ -74,7 +75,7 @@ impl BrainAccess for CallBrain {
         check_says_more(&said, &new.text)?;
         let (store, now) = (self.parts.store.as_ref(), self.parts.clock.now());
         let id = super::call_entry_id(session, call);
-        super::add_entry(store, &id, new, now).await.map_err(as_words)
+        super::add_entry(store, &id, new, now).await.map_err(|error| error.to_string())
     }
 
     async fn update_entry(
@@ -88,16 +89,12 @@ impl BrainAccess for CallBrain {
         let edit = redacted_edit(edit, &self.parts.secrets);
         check_says_more(&said, edit.text.as_deref().unwrap_or_default())?;
         let (store, now) = (self.parts.store.as_ref(), self.parts.clock.now());
-        super::update_entry(store, id, version, &edit, now).await.map_err(as_words)
+        super::update_entry(store, id, version, &edit, now).await.map_err(|error| error.to_string())
     }
 
     async fn forget_entry(&self, id: &str) -> Result<BrainEntry, String> {
         let (store, now) = (self.parts.store.as_ref(), self.parts.clock.now());
         let forgotten = BrainEntryState::Forgotten;
-        super::set_entry_state(store, id, forgotten, now).await.map_err(as_words)
+        super::set_entry_state(store, id, forgotten, now).await.map_err(|error| error.to_string())
     }
-}
-
-fn as_words(error: BrainError) -> String {
-    error.to_string()
 }

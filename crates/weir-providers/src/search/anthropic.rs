@@ -23,7 +23,7 @@ pub(super) fn request_body(info: &ModelInfo, question: &VendorQuestion) -> Value
 
 /// Adds what the vendor said when it paused, as it came: what it sealed of the pages
 /// (`encrypted_content`) is of use to it only unchanged. Whether there is something to go on with.
-pub(super) fn continue_request(body: &mut Value, paused: Value) -> bool {
+pub(super) fn continue_request(body: &mut Value, paused: &Value) -> bool {
     let Some(messages) = body.get_mut("messages").and_then(Value::as_array_mut) else {
         return false;
     };

@@ -114,7 +114,7 @@ fn k10_a_paused_search_goes_on_with_what_the_vendor_sealed_unchanged() {
     let mut body =
         request_body(SearchShape::Anthropic, &info("anthropic/claude-haiku-5-5"), &question());
     let read = read_answer(SearchShape::Anthropic, &answer).expect("an answer");
-    assert!(anthropic::continue_request(&mut body, read.paused.expect("it paused")));
+    assert!(anthropic::continue_request(&mut body, &read.paused.expect("it paused")));
     assert_eq!(body["messages"][1]["role"], "assistant");
     assert_eq!(body["messages"][1]["content"], answer["content"]);
     assert!(body["messages"][1].to_string().contains("\"encrypted_content\":\"EqgfCioIARgBIiQ3\""));

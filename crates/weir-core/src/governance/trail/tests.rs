@@ -173,7 +173,7 @@ fn k10_words_beside_private_data_choose_among_a_whole_index() {
     past.bring(LinkSource::Steered, [LINK]);
     assert_eq!(past.bits(LINK), Some(STEERED_BITS_MIN));
     // Ten pages of such a search fit, and one page does not become hundreds.
-    assert!(STEERED_BITS_MIN * 10 <= LINK_BITS_MAX);
+    const { assert!(STEERED_BITS_MIN * 10 <= LINK_BITS_MAX) };
     // A page on which it stands as well leads there for less.
     past.bring(LinkSource::Plain, [LINK]);
     assert_eq!(past.bits(LINK), Some(1));

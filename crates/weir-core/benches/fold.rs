@@ -56,6 +56,7 @@ fn asks(turn: u32) -> ModelReply {
         })],
         stop: StopReason::Calls,
         usage: Usage { input: 10, output: 5, ..Usage::default() },
+        repairs: Vec::new(),
     }
 }
 
@@ -97,6 +98,7 @@ fn journal() -> Vec<(Timestamp, Event)> {
         window: 0,
         externalize_to: "",
         label: &weir_core::governance::label::Label::default(),
+        as_handle: false,
         withhold: None,
     };
     for number in 1..=TURNS {
@@ -107,19 +109,7 @@ fn journal() -> Vec<(Timestamp, Event)> {
         let reply = asks(number);
         let replied = EffectAnswer::Replied { turn, reply, images: Vec::new(), jitter: 0 };
         take(&mut session, SessionInput::Answer(replied));
-        let inspection = Box::new(Inspection {
-            known: true,
-            nearest: None,
-            invalid: None,
-            fails: None,
-            effects: Effects::default(),
-            class: EffectClass::Read,
-            summary: "Look".into(),
-            diff: None,
-            confirm: None,
-            hooks: Vec::new(),
-            judged: None,
-        });
+        let inspection = Box::new(Inspection::new(EffectClass::Read, Effects::default(), "Look"));
         take(&mut session, SessionInput::Answer(EffectAnswer::Inspected { call, inspection }));
         let raw = RawResult::ok(format!("{number}{}", "x".repeat(1_000)));
         let clean = filter_result(raw, &context).clean;

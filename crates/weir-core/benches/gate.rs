@@ -47,32 +47,11 @@ fn rules() -> RuleSet {
 }
 
 fn inspection(effects: Effects) -> Inspection {
-    Inspection {
-        known: true,
-        nearest: None,
-        invalid: None,
-        fails: None,
-        effects,
-        class: EffectClass::File,
-        summary: "bench".into(),
-        diff: None,
-        confirm: None,
-        hooks: Vec::new(),
-        judged: None,
-    }
+    Inspection::new(EffectClass::File, effects, "bench")
 }
 
 fn on(access: PathAccess, path: &str) -> Effects {
-    let path = PathEffect {
-        path: path.into(),
-        access,
-        place: PathPlace::Inside,
-        recursive: false,
-        ignored: None,
-        protected: None,
-        sensitive: None,
-        marked: None,
-    };
+    let path = PathEffect::new(path, access, PathPlace::Inside);
     Effects { paths: vec![path], ..Effects::default() }
 }
 

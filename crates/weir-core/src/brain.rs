@@ -5,7 +5,7 @@ mod export;
 mod owner;
 mod wording;
 
-pub use export::{BrainFile, entry_markdown, export_files};
+pub use export::{BrainFile, entry_markdown, export_files, file_names};
 pub use owner::{person_label, redacted_edit, redacted_entry};
 pub use wording::{
     BYTES_MAX, ENTRIES_MAX, TEXT_BYTES_MAX, TITLE_CHARS_MAX, changed_entry, checked_entry,

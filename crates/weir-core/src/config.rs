@@ -1,16 +1,19 @@
 //! The settings of a session, journaled with it. Not here: where they come from (profiles, files,
 //! flags), and what each of them does.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::governance::lease::AnswerRight;
 use crate::governance::rules::RuleSet;
 use crate::model::{ModelInfo, Thinking};
 use crate::profile::{Limits, PermissionMode, Profile};
 use crate::tool::ToolSpec;
+use crate::tool::built_in::OPEN_HANDLE;
 
 /// All settings of a session. Journaled whole, so that a replay never depends on today's files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,6 +67,12 @@ pub struct SessionConfig {
     /// The guards that are switched on.
     #[serde(default)]
     pub guards: Guards,
+    /// Addresses of the person's own, in lower case (U5).
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub own_addresses: BTreeSet<String>,
+    /// Whom it may answer once: a mail of theirs started it (U5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerRight>,
     /// Most bits that following links may tell, where that is less than a session of its own may (K10).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_bits: Option<u32>,
@@ -98,6 +107,8 @@ impl SessionConfig {
             strict: false,
             attended: false,
             guards: Guards::default(),
+            own_addresses: BTreeSet::new(),
+            answer: None,
             link_bits: None,
         }
     }
@@ -106,6 +117,11 @@ impl SessionConfig {
     /// is told the names.
     pub fn all_tools(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().chain(self.deferred.iter())
+    }
+
+    /// Whether foreign words are kept beside the context (U6): where the agent can open them.
+    pub fn keeps_handles(&self) -> bool {
+        self.all_tools().any(|tool| tool.name == OPEN_HANDLE)
     }
 }
 

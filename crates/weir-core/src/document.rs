@@ -214,3 +214,17 @@ pub enum DocumentError {
         why: String,
     },
 }
+
+/// The letters that a character stands for which draws several of them as one: PDFs have the character, and
+/// who searches or quotes writes the letters. Empty for any other character.
+pub fn ligature_letters(c: char) -> &'static str {
+    match c {
+        '\u{fb00}' => "ff",
+        '\u{fb01}' => "fi",
+        '\u{fb02}' => "fl",
+        '\u{fb03}' => "ffi",
+        '\u{fb04}' => "ffl",
+        '\u{fb05}' | '\u{fb06}' => "st",
+        _ => "",
+    }
+}

@@ -5,6 +5,8 @@
 //! was added and may be ignored by readers. A fact is stored as its kind and its fields apart, so
 //! reading one never has to guess its type.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -13,11 +15,10 @@ use serde_json::Value;
 
 use crate::config::SessionConfig;
 use crate::governance::lease::LeaseTerms;
-use crate::governance::rules::Rule;
+use crate::governance::plain_content::TakenOut;
+use crate::governance::way_out::WayOut;
 use crate::governance::{GateName, GateOpinion, Verdict};
-use crate::ids::{
-    ApprovalId, BlobId, CallId, CheckpointId, InputId, RunId, SessionId, Timestamp, TurnId,
-};
+use crate::ids::{ApprovalId, BlobId, CallId, CheckpointId, InputId, RunId, SessionId, TurnId};
 use crate::knowledge::recipe::{RecipeMatch, RecipeUse};
 use crate::knowledge::skill::SkillNote;
 use crate::label::Label;
@@ -25,25 +26,28 @@ use crate::message::MessageBlock;
 use crate::model::{FailureClass, StopReason, Usage};
 use crate::open_name::open_names;
 use crate::profile::{LimitName, PermissionMode};
-use crate::tool::{Inspection, PlanItem, ResultEffect};
+use crate::tool::{HandleWords, Inspection, PlanItem, ResultEffect};
 
 mod agents;
+mod asked;
 mod context;
 mod ended;
 mod keep;
+mod lines;
 mod question;
 mod recipe;
 mod shared;
 
+pub use crate::message::PromptNote;
+pub use crate::run_status::RunStatus;
 pub use agents::*;
+pub use asked::ApprovalRequested;
 pub use context::*;
 pub use keep::{KEEP_CHARS_MAX, KeepRequest};
+pub use lines::{ApprovalLine, LineTarget, TargetSource};
 pub use question::*;
 pub use recipe::*;
 pub use shared::{EventKind, SharedFact};
-
-pub use crate::message::PromptNote;
-pub use crate::run_status::RunStatus;
 
 /// A fact could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -384,6 +388,9 @@ pub struct ModelReplied {
     /// The cost of the request, where the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// What was put right in calls that the model wrote as text, or left alone, in words (V5).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repaired: Vec<String>,
 }
 
 /// The model made an image.
@@ -412,7 +419,7 @@ pub struct HistoryQuarantined {
     pub message: String,
 }
 
-/// The model asked for a call.
+/// The model asked for a call, or a program of it for a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallProposed {
     /// Number of the call in its session.
@@ -423,6 +430,12 @@ pub struct CallProposed {
     pub tool: String,
     /// Arguments, as the model wrote them.
     pub input: Value,
+    /// The call of the program that asked for it as a step (U7); absent: the model itself asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<CallId>,
+    /// Number of the step in its program, counted from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
 }
 
 /// The gate judged a call: once per call.
@@ -453,40 +466,17 @@ pub struct CallJudged {
     /// count for the session (K10).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_bits: Option<u32>,
-}
-
-/// A person is asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ApprovalRequested {
-    /// Id of the approval.
-    pub approval: ApprovalId,
-    /// About which call.
-    pub call: CallId,
-    /// Tool.
-    pub tool: String,
-    /// The exact arguments.
-    pub input: Value,
-    /// One sentence.
-    pub summary: String,
-    /// Unified diff of file changes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diff: Option<String>,
-    /// Why it is asked.
-    pub reason: String,
-    /// Calls of unknown outcome that `reason` tells of: to allow this call settles them (D4).
+    /// What is taken out of the content that it sends, since foreign words had been read: links, mentions
+    /// and commands that the person did not write (U10).
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub taken_out: TakenOut,
+    /// What would have let it pass, each tried by the same gates: of a call that is refused, because it
+    /// may not run or because nobody is there to be asked (U11).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unknown: Vec<CallId>,
-    /// The allow rules that "session" and "always" would add; empty: they cannot be offered.
-    #[serde(default)]
-    pub rules: Vec<Rule>,
-    /// Hash of tool, canonical arguments and effects that an answer is bound to.
-    pub binds: String,
-    /// When no answer is a denial.
+    pub ways: Vec<WayOut>,
+    /// The label of what leaves with it, where it carries words of handles (U4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires: Option<Timestamp>,
-    /// What the model had read when it asked for the call (Z1).
-    #[serde(default, skip_serializing_if = "Label::is_clean")]
-    pub label: Label,
+    pub carries: Option<Label>,
 }
 
 /// A person's decision about an approval.
@@ -630,9 +620,23 @@ pub struct CallFinished {
     /// (M2).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<PromptNote>,
+    /// The foreign words that it brought, kept beside the context: `result` names them alone (U6).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handle: Option<Box<HandleWords>>,
     /// Effects of the result on the session itself: usage, a task list, a loaded tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub news: Vec<ResultEffect>,
+}
+
+impl CallFinished {
+    /// What a person is shown of the result: the words themselves, also where the model was given a handle
+    /// of them.
+    pub fn blocks_for_person(&self) -> Cow<'_, [MessageBlock]> {
+        match &self.handle {
+            Some(words) => Cow::Owned(vec![MessageBlock::text(words.text.clone())]),
+            None => Cow::Borrowed(&self.result),
+        }
+    }
 }
 
 /// It cannot be told whether a call happened (D4).

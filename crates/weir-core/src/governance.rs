@@ -5,7 +5,7 @@
 //! session stands in [`GateContext`]. Gates judge effects, never the name of a tool or of an
 //! argument.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -17,20 +17,24 @@ use crate::message::Message;
 use crate::profile::{Limits, PermissionMode};
 use crate::tool::{EffectClass, Effects, Inspection};
 
-mod acknowledge;
+pub(crate) mod acknowledge;
 pub mod filter;
 pub mod flow;
+pub mod frame;
 pub mod gate;
 mod gate_name;
+pub mod grants;
 pub mod instructs;
 pub mod judge;
 pub mod label;
 pub mod lease;
 pub mod outcome;
+pub mod plain_content;
 pub mod policy;
 pub mod rules;
 pub mod shell;
 pub mod trail;
+pub mod way_out;
 
 pub use filter::{FilterContext, FilterOutput, filter_result};
 pub use gate::{GATES, Judgement, judge_call, judge_each};
@@ -47,6 +51,7 @@ pub struct Permit {
     input: Value,
     effects: Effects,
     class: EffectClass,
+    confirmed: bool,
 }
 
 impl Permit {
@@ -59,7 +64,11 @@ impl Permit {
         inspection: &Inspection,
     ) -> Permit {
         let (effects, class) = (inspection.effects.clone(), inspection.class);
-        Permit { session, call, tool, input, effects, class }
+        Permit { session, call, tool, input, effects, class, confirmed: false }
+    }
+    /// The same for a call that a person let run.
+    pub(crate) fn confirmed(self) -> Permit {
+        Permit { confirmed: true, ..self }
     }
     /// The session it belongs to.
     pub fn session(&self) -> &SessionId {
@@ -84,6 +93,11 @@ impl Permit {
     /// How the call is recovered.
     pub fn class(&self) -> EffectClass {
         self.class
+    }
+    /// Whether a person was asked about this very call and let it run. Never of a call that a tool makes
+    /// by another: what they were shown was the outer one.
+    pub fn is_confirmed(&self) -> bool {
+        self.confirmed
     }
 }
 
@@ -117,6 +131,10 @@ pub struct GateOpinion {
     /// Only an answer to this very call lifts it: no rule, no lease (Z2).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
+    /// A right that is bound to the arguments of this call and to what had been read may lift it for
+    /// later calls (U8).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bound: bool,
 }
 
 /// The call that is judged.
@@ -164,14 +182,23 @@ pub struct GateContext<'a> {
 /// Where what the model has read came from, and what of it the person said (Z1, Z2).
 #[derive(Debug, Clone, Copy)]
 pub struct Provenance<'a> {
-    /// The label of the request that the call answers.
+    /// The label of what decided that the call is made: of the request that it answers, and of the
+    /// words of handles in arguments that say what it does (U4).
     pub label: &'a label::Label,
+    /// The label of what leaves with it; `None`: that is the same.
+    pub carries: Option<&'a label::Label>,
+    /// Members of sets that services keep, out of typed fields, by the service (U3).
+    pub members: &'a BTreeMap<String, BTreeSet<String>>,
+    /// Bits that extraction has told of the words that the call carries, of the source with most (U12).
+    pub extracted_bits: u32,
     /// The messages so far: an address that stands in them literally carries nothing of its own.
     pub history: &'a [Arc<Message>],
     /// What persons said in this session, oldest first.
     pub said: &'a [String],
-    /// Texts in the arguments of calls that a person approved.
+    /// Hosts, addresses and recipients of calls that a person approved, as the arguments name them.
     pub approved: &'a BTreeSet<String>,
+    /// Addresses of the person's own, in lower case: what goes there stays with them (U5).
+    pub own: &'a BTreeSet<String>,
     /// Where links were read, and what following them has told.
     pub trail: &'a trail::LinkTrail,
     /// The word in the prompt that must never leave (gate `canary`).
@@ -182,13 +209,49 @@ pub struct Provenance<'a> {
     pub validates: bool,
 }
 
+impl Provenance<'_> {
+    /// Whether this recipient or address stands in the person's own words.
+    pub(crate) fn is_written_by_person(&self, to: &str) -> bool {
+        !to.trim().is_empty() && self.is_said(to)
+    }
+}
+
+/// Hears each text of arguments; names of fields are none.
+pub(crate) fn each_text(value: &Value, hear: &mut dyn FnMut(&str)) {
+    match value {
+        Value::String(text) => hear(text),
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, hear)),
+        Value::Object(fields) => fields.values().for_each(|item| each_text(item, hear)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => (),
+    }
+}
+
+/// The same arguments with each of their texts as `map` makes it; names of fields stay.
+fn map_texts(value: &Value, map: &mut dyn FnMut(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(map(text)),
+        Value::Array(items) => items.iter().map(|item| map_texts(item, map)).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            Value::Object(
+                fields.map(|(name, field)| (name.clone(), map_texts(field, map))).collect(),
+            )
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// The method of the way through the proxy that a command asks for: judged with the command.
+const CONNECT: &str = "CONNECT";
+
 static CLEAN: label::Label = label::Label {
     integrity: label::Integrity::Person,
     origins: BTreeSet::new(),
     privacy: label::Privacy::Public,
     sources: BTreeSet::new(),
 };
-static NOTHING_APPROVED: BTreeSet<String> = BTreeSet::new();
+static NO_WORDS: BTreeSet<String> = BTreeSet::new();
+static NO_MEMBERS: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
 /// No deferred tool was loaded.
 pub static NOTHING_FOUND: BTreeSet<String> = BTreeSet::new();
 
@@ -197,9 +260,13 @@ impl Provenance<'static> {
     pub fn for_empty_session() -> Provenance<'static> {
         Provenance {
             label: &CLEAN,
+            carries: None,
+            members: &NO_MEMBERS,
+            extracted_bits: 0,
             history: &[],
             said: &[],
-            approved: &NOTHING_APPROVED,
+            approved: &NO_WORDS,
+            own: &NO_WORDS,
             trail: &trail::NO_TRAIL,
             canary: None,
             canaries_before: &[],

@@ -77,6 +77,18 @@ pub enum SessionCommand {
         /// Number of the call in its session.
         call: CallId,
     },
+    /// Make a call that a program wants as a step (U7). From the worker of that program, never from a
+    /// face. `Session::may_step` says beforehand why it would not be made.
+    Step {
+        /// The call of the program.
+        of: CallId,
+        /// Number of the step in its program, counted from 1.
+        number: u32,
+        /// Name of the tool, as the program wrote it.
+        tool: String,
+        /// Arguments of the step.
+        input: Value,
+    },
     /// End the run now, for whatever cause. From the engine: what a person ends is
     /// [`PersonCommand::Cancel`].
     Cancel {

@@ -79,6 +79,16 @@ impl Taint {
     /// All columns.
     pub const ALL: [Taint; 4] = [Taint::Clean, Taint::Private, Taint::External, Taint::Both];
 
+    /// The column of what is foreign or not, private or not.
+    pub fn of_parts(is_external: bool, is_private: bool) -> Taint {
+        match (is_external, is_private) {
+            (false, false) => Taint::Clean,
+            (false, true) => Taint::Private,
+            (true, false) => Taint::External,
+            (true, true) => Taint::Both,
+        }
+    }
+
     /// The word in tables.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -125,6 +135,36 @@ impl Label {
         self
     }
 
+    /// The same where what came from these sources is known to be public: private only by others.
+    #[must_use]
+    pub fn without_sources(mut self, public: &[String]) -> Label {
+        let is_other = |source: &String| !public.contains(source);
+        if self.privacy == Privacy::Private && !self.sources.iter().any(is_other) {
+            self.privacy = Privacy::Public;
+            self.sources.clear();
+        }
+        self
+    }
+
+    /// Whether everything in `other` is in this too, by name: what has too many names to list contains
+    /// nothing but itself as far as it is named.
+    pub fn contains(&self, other: &Label) -> bool {
+        let is_whole = |names: &BTreeSet<String>| !names.contains(MORE);
+        other.integrity <= self.integrity
+            && other.privacy <= self.privacy
+            && is_whole(&other.origins)
+            && is_whole(&other.sources)
+            && other.origins.is_subset(&self.origins)
+            && other.sources.is_subset(&self.sources)
+    }
+
+    /// The label of what a model wrote that had read this.
+    #[must_use]
+    pub fn told_by_model(mut self) -> Label {
+        self.integrity = self.integrity.max(Integrity::Generated);
+        self
+    }
+
     /// Whether foreign words went into what the label belongs to.
     pub fn is_external(&self) -> bool {
         self.integrity == Integrity::External
@@ -137,12 +177,12 @@ impl Label {
 
     /// Its column of the flow table.
     pub fn taint(&self) -> Taint {
-        match (self.is_external(), self.is_private()) {
-            (false, false) => Taint::Clean,
-            (false, true) => Taint::Private,
-            (true, false) => Taint::External,
-            (true, true) => Taint::Both,
-        }
+        Taint::of_parts(self.is_external(), self.is_private())
+    }
+
+    /// Whether there is nothing to tell a person of: nothing foreign, nothing private.
+    pub fn is_plain(&self) -> bool {
+        !self.is_external() && !self.is_private()
     }
 
     /// Whether the label is the default one: nothing foreign, nothing private, no sources.
@@ -198,6 +238,18 @@ mod tests {
                 assert!(joined.origins.is_superset(&a.origins));
             }
         }
+    }
+
+    #[test]
+    fn u02_what_a_source_calls_public_is_private_by_no_other() {
+        let mail = || Label::private(Integrity::External, "mcp:mail");
+        let public = |label: Label| label.without_sources(&["mcp:mail".to_owned()]);
+        assert_eq!(public(mail()).privacy, Privacy::Public);
+        assert_eq!(public(mail()).integrity, Integrity::External);
+        let both = mail().joined_with(&Label::private(Integrity::Workspace, "workspace"));
+        assert_eq!(public(both.clone()), both);
+        let secret = Label { privacy: Privacy::Secret, ..mail() };
+        assert_eq!(public(secret.clone()), secret);
     }
 
     #[test]

@@ -58,7 +58,8 @@ pub struct ModelInfo {
     /// The price of the model, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
-    /// `tools`, `images`, `pdf`, `thinking`, `structured`.
+    /// `tools`, `images`, `pdf`, `thinking`, `structured`; `text_tools` where tools stand in the prompt
+    /// and calls in the text, `text_calls` where calls are looked for in the text as well (V5).
     #[serde(default)]
     pub abilities: Vec<String>,
 }
@@ -80,6 +81,10 @@ impl ModelInfo {
     /// Whether the model has the named ability.
     pub fn has_ability(&self, ability: &str) -> bool {
         self.abilities.iter().any(|a| a == ability)
+    }
+    /// Whether it can be given tools: by its vendor's own way, or described in its prompt (V5).
+    pub fn takes_tools(&self) -> bool {
+        self.has_ability("tools") || self.has_ability("text_tools")
     }
     /// Cost of `usage` in USD, where the price is known.
     pub fn cost(&self, usage: &Usage) -> Option<f64> {
@@ -247,6 +252,8 @@ pub enum ModelReply {
         stop: StopReason,
         /// What the vendor reported.
         usage: Usage,
+        /// What was put right in calls that the model wrote as text, or left alone, in words (V5).
+        repairs: Vec<String>,
     },
     /// No whole reply.
     Failed {

@@ -61,6 +61,9 @@ impl std::fmt::Display for PermissionMode {
     }
 }
 
+/// Steps of one program, where nobody says anything else (U7).
+pub const PROGRAM_STEPS: u32 = 200;
+
 /// Every bound of a run, in one struct (L4). `None` and 0 mean "no such bound" where the field
 /// says so.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -81,6 +84,8 @@ pub struct Limits {
     pub max_subtask_depth: u32,
     /// Reads in flight at once.
     pub parallel_calls: u32,
+    /// Steps that one program may ask for (U7).
+    pub program_steps: u32,
     /// Most USD a run may cost; `None`: no bound.
     pub budget_usd: Option<f64>,
     /// Most tokens a run may use; `None`: no bound.
@@ -104,6 +109,7 @@ impl Default for Limits {
             power_steering_frequency: 0,
             max_subtask_depth: 2,
             parallel_calls: 8,
+            program_steps: PROGRAM_STEPS,
             budget_usd: None,
             budget_tokens: None,
             run_timeout_ms: None,
@@ -131,6 +137,7 @@ impl Limits {
             power_steering_frequency: self.power_steering_frequency,
             max_subtask_depth: self.max_subtask_depth.min(other.max_subtask_depth),
             parallel_calls: self.parallel_calls.min(other.parallel_calls),
+            program_steps: self.program_steps.min(other.program_steps),
             budget_usd: narrower_bound(self.budget_usd, other.budget_usd),
             budget_tokens: narrower_bound(self.budget_tokens, other.budget_tokens),
             run_timeout_ms: narrower_bound(self.run_timeout_ms, other.run_timeout_ms),

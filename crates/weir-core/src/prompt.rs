@@ -95,6 +95,10 @@ impl PromptScene {
     pub fn has_tool(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool.name == name)
     }
+    /// Whether a tool of this name is there, or can be found.
+    pub fn offers_tool(&self, name: &str) -> bool {
+        self.has_tool(name) || self.deferred.iter().any(|tool| tool.name == name)
+    }
     /// Whether any tool of this group is there.
     pub fn has_group(&self, group: ToolGroup) -> bool {
         self.tools.iter().any(|tool| tool.group == group)

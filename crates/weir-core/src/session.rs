@@ -26,7 +26,7 @@ use crate::message::{MessageBlock, MessageHistory, StoredMedia};
 use crate::model::{ModelInfo, ModelRequest, Thinking, Usage};
 use crate::recipe::SolvedRun;
 use crate::skill::SkillNote;
-use crate::tool::{AgentControl, EffectClass, PlanItem, ToolSpec};
+use crate::tool::{AgentControl, EffectClass, Effects, PlanItem, ToolSpec};
 
 mod activity_log;
 mod agents;
@@ -37,6 +37,8 @@ pub mod child;
 pub mod condense;
 mod derive;
 mod handle;
+pub mod handles;
+mod lasting;
 mod limits;
 pub mod link_bits;
 mod made;
@@ -44,7 +46,9 @@ pub mod meter;
 pub mod nested;
 mod outlook;
 mod pending;
+pub mod program;
 mod recipe;
+mod refused;
 mod sent;
 #[cfg(test)]
 mod share_tests;
@@ -52,7 +56,9 @@ mod solving;
 #[cfg(test)]
 mod switch_tests;
 mod todo;
+mod together;
 mod turns;
+mod vouched;
 mod window;
 
 pub use crate::config::{CondensingSettings, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
@@ -126,6 +132,8 @@ pub struct Session {
     plan: Vec<PlanItem>,
     tail: Option<Arc<str>>,
     recent: VecDeque<RecentCall>,
+    /// Foreign words that stand beside the context (U6).
+    pub(crate) handles: handles::HandleTable,
     changes: u64,
     /// Calls of which nobody knows whether they took effect (D4).
     unknown: Vec<UnknownOutcome>,
@@ -137,11 +145,13 @@ pub struct Session {
     sent: SentInputs,
     /// What the agent above asked for, in the session of a sub-agent.
     tasks: Vec<String>,
-    /// Texts in the arguments of approved calls.
+    /// Hosts, addresses and recipients that a person was asked about and agreed to.
     approved: BTreeSet<String>,
     /// Where links were read, and what following them has told (K10).
     trail: LinkTrail,
     leases: Vec<LeaseGrant>,
+    /// How often the person said yes to questions of one kind.
+    agreed: lasting::SingleAgreements,
     /// Alerts that have no fact of their own yet: kind and detail.
     alerts_due: VecDeque<(AlertName, String)>,
     usage: Usage,
@@ -155,6 +165,9 @@ pub struct Session {
     images_due: VecDeque<(TurnId, StoredMedia)>,
     /// Calls whose permit was taken in this life of the program. Not part of the fold.
     issued: BTreeSet<CallId>,
+    /// What was found about steps that are not due and are asked about with no other (U8). Not part of
+    /// the fold: another life of the program looks again.
+    looked_ahead: BTreeMap<CallId, Effects>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -264,6 +277,10 @@ struct TurnState {
     /// The label of its request.
     label: Label,
     calls: Vec<CallState>,
+    /// Steps that programs among them asked for, in that order (U7).
+    steps: Vec<CallState>,
+    /// Those of them that are answered, in the order in which they were.
+    answered_steps: Vec<CallId>,
     /// How many of `calls` have their `call.proposed`.
     proposed: usize,
     /// Notes that came with its results.
@@ -326,6 +343,7 @@ impl Session {
             plan: Vec::new(),
             tail: None,
             recent: VecDeque::new(),
+            handles: handles::HandleTable::default(),
             changes: 0,
             unknown: Vec::new(),
             label: Label::default(),
@@ -335,6 +353,7 @@ impl Session {
             approved: BTreeSet::new(),
             trail: LinkTrail::default(),
             leases: Vec::new(),
+            agreed: lasting::SingleAgreements::default(),
             alerts_due: VecDeque::new(),
             usage: Usage::default(),
             cost: Some(0.0),
@@ -344,6 +363,7 @@ impl Session {
             solved: None,
             images_due: VecDeque::new(),
             issued: BTreeSet::new(),
+            looked_ahead: BTreeMap::new(),
         }
     }
 
@@ -445,9 +465,9 @@ impl Session {
     pub fn mistakes(&self) -> u32 {
         self.run.as_ref().map_or(0, |run| run.mistakes)
     }
-    /// A call of the current turn.
+    /// A call of the current turn, a step of a program included.
     pub fn find_call(&self, id: CallId) -> Option<&CallState> {
-        self.turn.as_ref()?.calls.iter().find(|call| call.id == id)
+        self.turn.as_ref()?.all_calls().find(|call| call.id == id)
     }
     /// The call that an open approval is about.
     pub fn approval_call(&self, id: &ApprovalId) -> Option<&CallState> {
@@ -459,13 +479,13 @@ impl Session {
     }
     /// The call whose server asks this.
     pub fn call_asking(&self, question: &QuestionId) -> Option<CallId> {
-        let mut calls = self.turn.iter().flat_map(|turn| &turn.calls);
+        let mut calls = self.turn.iter().flat_map(TurnState::all_calls);
         let asks = |call: &&CallState| call.during.as_ref().is_some_and(|(id, _)| id == question);
         calls.find(asks).map(|call| call.id)
     }
     /// Every question that waits for an answer: of the agent, and of servers whose calls run.
     pub fn open_questions(&self) -> impl Iterator<Item = (&QuestionId, &AgentControl)> {
-        let calls = self.turn.iter().flat_map(|turn| &turn.calls);
+        let calls = self.turn.iter().flat_map(TurnState::all_calls);
         calls.filter_map(|call| match &call.during {
             Some((question, control)) => Some((question, control)),
             None => Some((call.open_question()?, call.control()?)),
@@ -506,8 +526,9 @@ impl Session {
     }
     /// Every approval that waits for an answer, with its call.
     pub fn open_approvals(&self) -> impl Iterator<Item = (&ApprovalId, &CallState)> {
-        let calls = self.turn.iter().flat_map(|turn| &turn.calls);
-        calls.filter_map(|call| Some((&call.open_approval()?.approval, call)))
+        let calls = self.turn.iter().flat_map(TurnState::all_calls);
+        let asked = |call: &&CallState| call.open_approval().is_some_and(|open| open.at.is_none());
+        calls.filter(asked).filter_map(|call| Some((&call.open_approval()?.approval, call)))
     }
     /// The specification of a tool that this session has, loaded or not.
     pub fn find_tool(&self, name: &str) -> Option<&ToolSpec> {
@@ -546,8 +567,10 @@ impl Session {
         if turn.stage != TurnStage::Working {
             return SessionStatus::Streaming;
         }
-        let by_agent =
-            |c: &CallState| c.is_started() && (c.during.is_some() || self.waits_by_agent(c.id));
+        let by_agent = |c: &CallState| {
+            let waits = || self.waits_by_agent(c.id) || self.waits_by_steps(c.id);
+            c.is_started() && (c.during.is_some() || waits())
+        };
         let waiting = |c: &CallState| {
             matches!(c.stage, CallStage::Asking(_) | CallStage::Questioning(_)) || by_agent(c)
         };
@@ -584,8 +607,9 @@ impl Session {
             return None;
         }
         let inspection = call.inspection.as_ref()?;
-        let (tool, input) = (call.tool.clone(), call.input.clone());
+        let (tool, input) = (call.tool.clone(), call.done_input(&self.said));
         let permit = Permit::mint(self.id.clone(), id, tool, input, inspection);
+        let permit = if call.is_confirmed() { permit.confirmed() } else { permit };
         self.issued.insert(id);
         Some(permit)
     }

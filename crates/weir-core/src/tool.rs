@@ -12,16 +12,30 @@ use serde_json::Value;
 use crate::knowledge::recipe::{PlannedCall, Recipe};
 use crate::label::Label;
 
+mod argument;
 pub mod built_in;
+pub mod declare;
+mod declared;
 pub mod defer;
 pub mod foreign;
+mod handle_words;
+mod named_grant;
 mod query;
 mod result;
 mod schema;
+pub mod typed;
 mod within;
 
+pub use argument::ArgumentPath;
+pub(crate) use argument::ArgumentPlace;
+pub use declared::{
+    ActEffect, ActKind, CommitDeclaration, ControlArgument, SendDeclaration, ToolDeclaration,
+};
+pub use handle_words::HandleWords;
+pub use named_grant::NamedGrant;
 pub use result::{CleanResult, RawResult, ResultEffect};
 pub use schema::InputSchema;
+pub use typed::{FieldKind, TypedFields};
 
 /// The seven permission categories of which a profile picks some.
 #[derive(
@@ -61,6 +75,9 @@ pub enum EffectClass {
     Process,
     /// Never repeated.
     Once,
+    /// Run again from its start, its steps from the journal: those that are answered are not made
+    /// again (U7).
+    Program,
 }
 
 /// A tool as the model and the gate see it. One value per tool, made once.
@@ -170,6 +187,22 @@ pub struct PathEffect {
     /// outside: from where (Z1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marked: Option<String>,
+}
+
+impl PathEffect {
+    /// The path alone, without what lies below it; no list and no mark says anything of it.
+    pub fn new(path: impl Into<String>, access: PathAccess, place: PathPlace) -> PathEffect {
+        PathEffect {
+            path: path.into(),
+            access,
+            place,
+            recursive: false,
+            ignored: None,
+            protected: None,
+            sensitive: None,
+            marked: None,
+        }
+    }
 }
 
 /// What a file (or its absence) is, without its content.
@@ -284,6 +317,10 @@ pub struct CommandEffect {
     /// Ports of this machine that it asked to reach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<u16>,
+    /// Those of `ports` at which nothing but a running job of this session is met, which is confined as
+    /// this is, reaches nothing itself and was agreed to (U13).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_ports: Vec<u16>,
     /// Ports of this machine at which what it starts is to be reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub serves: Vec<u16>,
@@ -296,6 +333,10 @@ pub struct CommandEffect {
     /// Remote-tracking branches that already have the commit which it makes anew or leaves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<String>,
+    /// It makes anew the newest commit and no other, which was made in this repository and which, as far
+    /// as its refs tell, nobody else has: the reflog leads back to it (U13).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub renews_own_commit: bool,
     /// Names of the person's secrets that it finds in variables of these names. Never a value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
@@ -305,6 +346,20 @@ impl CommandEffect {
     /// Whether it can reach anything beyond its sandbox, or be reached there.
     pub fn has_network(&self) -> bool {
         self.tier == Tier::None || !self.describe_reach().is_empty()
+    }
+
+    /// Whether all that it reaches beyond its sandbox are jobs of its own session, in sandboxes like its
+    /// own: it gets no further than what it writes into the workspace for them.
+    pub fn reaches_own_jobs_only(&self) -> bool {
+        self.tier.has_own_view()
+            && !self.outside_sandbox
+            && !self.background
+            && self.hosts.is_empty()
+            && self.serves.is_empty()
+            && self.sockets.is_empty()
+            && self.secrets.is_empty()
+            && !self.ports.is_empty()
+            && self.ports.iter().all(|port| self.own_ports.contains(port))
     }
 
     /// The reach of the command beyond its sandbox, and the places where it can be reached, in
@@ -510,6 +565,10 @@ pub struct Effects {
     /// Hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostEffect>,
+    /// What of its workspace a person could grant by name, where it runs a command that asks for hosts
+    /// (U13). No effect: what the engine saw of files and remotes while it looked at the call.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub named_grants: Vec<NamedGrant>,
     /// Words that it searches for (L6 compares them by similarity).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<String>,
@@ -534,6 +593,9 @@ pub struct Effects {
     /// The messages that the call sends, with their recipients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<SendEffect>,
+    /// What it does at a foreign server, as declared (U2).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub acts: Vec<ActEffect>,
     /// Servers whose data it reads: foreign and private until somebody says otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reads_from: Vec<String>,
@@ -559,10 +621,16 @@ pub struct Effects {
     /// is given stays there, as with a confined command.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub contained: bool,
-    /// What is not known was declared to send: where its answer is an acknowledgement and nothing
-    /// else, that is not foreign text.
+    /// It was declared to do something there: where its answer is an acknowledgement and nothing else,
+    /// that is not foreign text.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub acknowledges: bool,
+    /// It puts words into the context on purpose that were kept beside it as a handle (U6).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub opens: bool,
+    /// The bits that its answer about foreign words can tell at most, where it asks a helper (U12).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub extracts: u32,
 }
 
 impl Effects {
@@ -571,6 +639,7 @@ impl Effects {
         self.unknown
             || !self.commands.is_empty()
             || !self.sends.is_empty()
+            || !self.acts.is_empty()
             || !self.changes.is_empty()
             || !self.remembers.is_empty()
             || self.brain.is_some()
@@ -605,9 +674,14 @@ pub struct Inspection {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid: Option<String>,
     /// The tool can already say that it will fail (no such file, text not found): the message for
-    /// the model. The call is judged all the same and then answered with it.
+    /// the model. The call is judged all the same and then answered with it. It may quote what was
+    /// looked at, so it has passed the filters of results (G8) and counts as a reading of the paths
+    /// in `effects` ([`crate::governance::label::of_failed_plan`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fails: Option<String>,
+    /// Why the words of `fails` were withheld, when they were (G8 `screen`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
     /// Paths, commands, hosts and recipients that the call would touch.
     pub effects: Effects,
     /// How it is recovered.
@@ -629,6 +703,24 @@ pub struct Inspection {
 }
 
 impl Inspection {
+    /// A call of a tool that is there, with arguments that can be used, and nothing more to say of it.
+    pub fn new(class: EffectClass, effects: Effects, summary: impl Into<String>) -> Inspection {
+        Inspection {
+            known: true,
+            nearest: None,
+            invalid: None,
+            fails: None,
+            withheld: None,
+            effects,
+            class,
+            summary: summary.into(),
+            diff: None,
+            confirm: None,
+            hooks: Vec::new(),
+            judged: None,
+        }
+    }
+
     /// Whether files must be saved before the call runs (G7).
     pub fn needs_checkpoint(&self) -> bool {
         !self.effects.changes.is_empty()

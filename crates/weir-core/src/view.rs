@@ -3,6 +3,7 @@
 
 pub mod audit;
 pub mod diff;
+pub mod first_start;
 pub mod markdown_cut;
 pub mod streamed;
 pub mod told;

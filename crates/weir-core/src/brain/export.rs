@@ -29,8 +29,14 @@ pub struct BrainFile {
 
 /// A file for each entry, in their order. The same entries make the same files.
 pub fn export_files(entries: &[BrainEntry]) -> Vec<BrainFile> {
+    let named = file_names(entries).into_iter().zip(entries);
+    named.map(|(name, entry)| BrainFile { name, text: entry_markdown(entry) }).collect()
+}
+
+/// The names of these files.
+pub fn file_names(entries: &[BrainEntry]) -> Vec<String> {
     let mut taken = HashSet::new();
-    let file = |entry: &BrainEntry| {
+    let name = |entry: &BrainEntry| {
         let stem = file_stem(&entry.title);
         let mut name = format!("{stem}.md");
         let mut number = 1;
@@ -39,9 +45,9 @@ pub fn export_files(entries: &[BrainEntry]) -> Vec<BrainFile> {
             number += 1;
             name = format!("{stem} {number}.md");
         }
-        BrainFile { name, text: entry_markdown(entry) }
+        name
     };
-    entries.iter().map(file).collect()
+    entries.iter().map(name).collect()
 }
 
 /// An entry as a file: properties, then its text.

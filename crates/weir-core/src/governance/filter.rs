@@ -4,14 +4,18 @@
 //! per result, and their work is journaled: a replay never filters again. Writing the file of an
 //! externalised result is the engine's business.
 
+use serde_json::Value;
+
 use crate::ids::{BlobId, CallId};
 use crate::label::Label;
 use crate::message::{MessageBlock, plain_text};
 use crate::record::sha256_hex;
-use crate::tool::{CleanResult, RawResult, ResultEffect, ToolSpec};
+use crate::tool::{CleanResult, HandleWords, RawResult, ResultEffect, ToolSpec, TypedFields};
 
 mod cap;
 mod externalize;
+mod field_names;
+mod handle;
 mod label;
 mod redact;
 mod screen;
@@ -21,6 +25,7 @@ mod veil;
 
 pub use cap::{RESULT_CHARS_MAX, RESULT_MEDIA_MAX};
 pub use externalize::{REFERENCE_CHARS_MAX, ResultReference, parse_reference};
+pub use handle::handle_name;
 pub use redact::{mask_reply, mask_text, mask_value, redact_text};
 pub use veil::StreamRedactor;
 
@@ -41,6 +46,8 @@ pub struct FilterContext<'a> {
     pub externalize_to: &'a str,
     /// Where the result came from and how private it is (Z1).
     pub label: &'a Label,
+    /// Foreign words are kept beside the context, as a handle (U6).
+    pub as_handle: bool,
     /// Why the content must be withheld, when it must (`screen`).
     pub withhold: Option<&'a str>,
 }
@@ -72,6 +79,12 @@ pub struct ResultDraft {
     pub label: Label,
     /// Why the content was withheld, when it was.
     pub withheld: Option<String>,
+    /// The answer as one value, where it is one.
+    pub structured: Option<Value>,
+    /// Which fields of it hold what.
+    pub typed: TypedFields,
+    /// The foreign words that are kept beside the context.
+    pub handle: Option<Box<HandleWords>>,
 }
 
 /// One step from raw to clean.
@@ -88,6 +101,7 @@ pub const FILTERS: &[&dyn Filter] = &[
     &redact::RedactFilter,
     &screen::ScreenFilter,
     &label::LabelFilter,
+    &handle::HandleFilter,
     &externalize::ExternalizeFilter,
     &cap::CapFilter,
 ];
@@ -97,8 +111,10 @@ pub const SUMMARY_CHARS_MAX: usize = 120;
 
 /// Sends `raw` through all filters.
 pub fn filter_result(raw: RawResult, context: &FilterContext<'_>) -> FilterOutput {
-    let RawResult { ok, blocks, summary, full_bytes, changed, mut news, label: own } = raw;
-    // What it cost, who was not asked and where a redirect leads is so although the call failed.
+    let RawResult { ok, blocks, summary, full_bytes, changed, mut news, .. } = raw;
+    let RawResult { label: own, structured, typed, .. } = raw;
+    // What it cost, where a redirect leads, and that a person was missed is so although the call
+    // failed.
     news.retain(|news| match news {
         ResultEffect::Used { .. } | ResultEffect::Unapproved { .. } => true,
         ResultEffect::Links { .. } => context.withhold.is_none(),
@@ -114,12 +130,18 @@ pub fn filter_result(raw: RawResult, context: &FilterContext<'_>) -> FilterOutpu
         file: None,
         label: Label::default(),
         withheld: None,
+        // Only a handle is made of it.
+        structured: structured.filter(|_| context.as_handle),
+        typed,
+        handle: None,
     };
     for filter in FILTERS {
         filter.clean_draft(&mut draft, context);
     }
-    let ResultDraft { blocks, summary, whole, file, mut label, withheld } = draft;
-    label.join(&own);
+    let ResultDraft { blocks, summary, whole, file, mut label, withheld, handle, .. } = draft;
+    if handle.is_none() {
+        label.join(&own);
+    }
     let whole = whole.map(|blocks| CleanResult {
         ok,
         blocks,
@@ -130,6 +152,7 @@ pub fn filter_result(raw: RawResult, context: &FilterContext<'_>) -> FilterOutpu
         changed: changed.clone(),
         label: label.clone(),
         withheld: withheld.clone(),
+        handle: handle.clone(),
         news: news.clone(),
     });
     let clean = CleanResult {
@@ -142,24 +165,30 @@ pub fn filter_result(raw: RawResult, context: &FilterContext<'_>) -> FilterOutpu
         changed,
         label,
         withheld,
+        handle,
         news,
     };
     FilterOutput { clean, file, whole }
+}
+
+/// The text of a block that is one.
+fn text_of(block: &MessageBlock) -> Option<&str> {
+    match block {
+        MessageBlock::Text { text, .. } => Some(text),
+        MessageBlock::Thinking { .. }
+        | MessageBlock::Call(_)
+        | MessageBlock::Result { .. }
+        | MessageBlock::Image { .. }
+        | MessageBlock::Document { .. } => None,
+    }
 }
 
 /// The first line of the text that says anything. Longer than a summary may be, so that a secret
 /// in it is still whole when it is looked for.
 fn first_line(blocks: &[MessageBlock]) -> String {
     const CHARS_MAX: usize = 4_000;
-    let lines = blocks.iter().filter_map(|block| match block {
-        MessageBlock::Text { text, .. } => text.lines().find(|line| !line.trim().is_empty()),
-        MessageBlock::Thinking { .. }
-        | MessageBlock::Call(_)
-        | MessageBlock::Result { .. }
-        | MessageBlock::Image { .. }
-        | MessageBlock::Document { .. } => None,
-    });
-    let mut lines = lines;
+    let is_said = |line: &&str| !line.trim().is_empty();
+    let mut lines = blocks.iter().filter_map(text_of).filter_map(|text| text.lines().find(is_said));
     lines.next().map(|line| line.chars().take(CHARS_MAX).collect()).unwrap_or_default()
 }
 

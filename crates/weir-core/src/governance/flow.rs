@@ -19,6 +19,9 @@ pub enum Sink {
     WriteOutside,
     /// Writing what later runs or instructs.
     WriteInstruction,
+    /// The same by a command that says so and is waited for. Beside foreign words the answer does not
+    /// decide what stays: what was there is read-only then, and what is new is taken back.
+    WriteInstructionByCommand,
     /// A confined command without network.
     RunConfined,
     /// A command that can reach anything outside.
@@ -49,10 +52,20 @@ pub enum Sink {
     ReadServerLinked,
     /// The same in words that were put together here.
     ReadServerBuilt,
+    /// Sending to an address of the person's own (U5).
+    SendOwn,
     /// Sending to somebody whom the person named or listed.
     SendNamed,
     /// Sending to anybody else.
     SendOther,
+    /// Changing at a server what is the person's own, and can be undone there (U2).
+    ChangeOwn,
+    /// Deleting at a server what cannot be brought back there.
+    Destroy,
+    /// Changing credentials, rights or members at a server.
+    ChangeIdentity,
+    /// Committing the person to something: money, a booking.
+    Commit,
     /// Changing the person's brain: what later sessions find as theirs.
     KeepInBrain,
     /// A tool whose effects nobody knows.
@@ -122,6 +135,11 @@ pub const FLOW: &[FlowRow] = &[
         sink: Sink::WriteInstruction,
         text: "write what later runs or instructs",
         cells: [AskOrLease, AskOrLease, AskWarned, AskWarned],
+    },
+    FlowRow {
+        sink: Sink::WriteInstructionByCommand,
+        text: "write what later runs or instructs by a command (external: taken back)",
+        cells: [AskOrLease, AskOrLease, AskOrLease, AskOrLease],
     },
     FlowRow {
         sink: Sink::RunConfined,
@@ -194,6 +212,11 @@ pub const FLOW: &[FlowRow] = &[
         cells: [Mode, Mode, Mode, AskWarned],
     },
     FlowRow {
+        sink: Sink::SendOwn,
+        text: "send to the person's own address",
+        cells: [Mode, Mode, Mode, Mode],
+    },
+    FlowRow {
         sink: Sink::SendNamed,
         text: "send to somebody the person named or listed",
         cells: [AskOrLease, AskOrLease, AskExactly, AskExactly],
@@ -202,6 +225,26 @@ pub const FLOW: &[FlowRow] = &[
         sink: Sink::SendOther,
         text: "send to anybody else",
         cells: [AskExactly, AskWarned, AskWarned, AskWarned],
+    },
+    FlowRow {
+        sink: Sink::ChangeOwn,
+        text: "change what is the person's own at a server",
+        cells: [Mode, Mode, Mode, Mode],
+    },
+    FlowRow {
+        sink: Sink::Destroy,
+        text: "delete at a server for good",
+        cells: [AskOrLease, AskOrLease, AskExactly, AskWarned],
+    },
+    FlowRow {
+        sink: Sink::ChangeIdentity,
+        text: "change credentials, rights or members at a server",
+        cells: [AskExactly, AskExactly, AskWarned, AskWarned],
+    },
+    FlowRow {
+        sink: Sink::Commit,
+        text: "commit the person: money, a booking",
+        cells: [AskExactly, AskExactly, AskWarned, AskWarned],
     },
     FlowRow {
         sink: Sink::KeepInBrain,
@@ -221,6 +264,23 @@ pub fn flow_cell(sink: Sink, taint: Taint) -> FlowCell {
     let row = FLOW.iter().find(|row| row.sink == sink);
     // A sink without a row cannot be: a test holds it. If it were, it would be closed.
     row.zip(column).map_or(Deny, |(row, column)| row.cells[column])
+}
+
+/// What stands in a rule before the row, and between row and column.
+const RULE_OF: &str = "flow table: ";
+const AND_COLUMN: &str = " × ";
+
+/// The rule that a cell is, as opinions name it: `flow table: read the workspace × clean`.
+pub(crate) fn rule_of_cell(sink: Sink, taint: Taint) -> String {
+    format!("{RULE_OF}{}{AND_COLUMN}{}", sink_text(sink), taint.as_str())
+}
+
+/// The row and the cell that this rule names. What is no rule of the table names none.
+pub(crate) fn cell_of_rule(rule: &str) -> Option<(Sink, FlowCell)> {
+    let (text, column) = rule.strip_prefix(RULE_OF)?.rsplit_once(AND_COLUMN)?;
+    let row = FLOW.iter().find(|row| row.text == text)?;
+    let taint = Taint::ALL.into_iter().find(|taint| taint.as_str() == column)?;
+    Some((row.sink, flow_cell(row.sink, taint)))
 }
 
 /// The words of a sink.
@@ -249,6 +309,7 @@ mod tests {
             WriteFile,
             WriteOutside,
             WriteInstruction,
+            WriteInstructionByCommand,
             RunConfined,
             RunWithNetwork,
             RunOutside,
@@ -263,8 +324,13 @@ mod tests {
             ReadServer,
             ReadServerLinked,
             ReadServerBuilt,
+            SendOwn,
             SendNamed,
             SendOther,
+            ChangeOwn,
+            Destroy,
+            ChangeIdentity,
+            Commit,
             KeepInBrain,
             Unknown,
         ];
@@ -297,6 +363,9 @@ mod tests {
             ReadServerBuilt,
             SendNamed,
             SendOther,
+            Destroy,
+            ChangeIdentity,
+            Commit,
             Unknown,
         ] {
             assert!(flow_cell(sink, Taint::Both) >= AskExactly, "{sink:?}");

@@ -10,6 +10,7 @@ use crate::profile::LimitName;
 
 use super::{CallFacts, GateContext, GateName, GateOpinion, Verdict};
 
+mod acts;
 mod arguments;
 mod canary;
 mod confirm;
@@ -36,6 +37,7 @@ mod tests;
 mod unknown;
 mod visible;
 
+pub(crate) use labels::without_lease;
 pub use repetition::{is_similar, search_words};
 
 /// Judges calls by one concern.
@@ -108,6 +110,7 @@ pub struct Judgement {
 ///         nearest: None,
 ///         invalid: None,
 ///         fails: None,
+///         withheld: None,
 ///         effects: Effects { commands: vec![command], ..Effects::default() },
 ///         class: EffectClass::Process,
 ///         summary: format!("Run {line}"),
@@ -205,6 +208,7 @@ fn denying_opinion(
         rule,
         reason: reason.into(),
         exact: false,
+        bound: false,
     }
 }
 
@@ -216,6 +220,7 @@ fn asking_opinion(gate: &dyn Gate, rule: Option<String>, reason: impl Into<Strin
         rule,
         reason: reason.into(),
         exact: false,
+        bound: false,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Which effect gives which label to what a call returns (Z1). Not here: labels and how they are
 //! joined (`crate::label`), and what a label means for the next call (`flow`).
 
-use super::acknowledge;
+use super::{CONNECT, acknowledge};
 use crate::message::MessageBlock;
-use crate::tool::{Effects, PathAccess, Tier};
+use crate::tool::{Effects, PathAccess, PathEffect, Tier};
 
 pub use crate::label::{Integrity, Label, Privacy, Taint};
 
@@ -22,7 +22,7 @@ pub fn of_result(effects: &Effects) -> Label {
     }
     // A job that was started says nothing yet: who reads its output reads foreign words.
     let starts = !effects.commands.is_empty() && effects.commands.iter().all(|c| c.background);
-    let asked = effects.hosts.iter().filter(|host| !(starts && host.method == "CONNECT"));
+    let asked = effects.hosts.iter().filter(|host| !(starts && host.method == CONNECT));
     for host in asked {
         label.join(&Label::external(host.host.as_str()));
     }
@@ -54,19 +54,76 @@ pub fn of_result(effects: &Effects) -> Label {
     label
 }
 
-/// The label of this answer to a call with these effects: what was declared to send, and answers with
-/// an acknowledgement alone, gave back nothing foreign. A failure is always in the other's words.
-pub fn of_answer(effects: &Effects, ok: bool, blocks: &[MessageBlock]) -> Label {
+/// The label of this answer to a call with these effects that was given foreign words, `carried`: what was
+/// declared to send, and answers with an acknowledgement alone, gave back nothing foreign. A failure is
+/// always in the other's words, and may quote what the call was given.
+pub fn of_answer(effects: &Effects, carried: &Label, ok: bool, blocks: &[MessageBlock]) -> Label {
     if !(effects.acknowledges && ok && acknowledge::is_acknowledgement(blocks)) {
-        return of_result(effects);
+        return of_result(effects).joined_with(carried);
     }
     of_result(&Effects { unknown: false, reads_from: Vec::new(), ..effects.clone() })
+}
+
+/// The label of the words with which a plan with these effects says that it will fail: they may quote
+/// what it looked at. A plan looks at files, runs nothing and reaches nobody. So each path counts as
+/// read, whatever would have been done to it, and what would have been run or reached said nothing.
+/// Where nothing was looked at, the words are Weir's own.
+pub fn of_failed_plan(effects: &Effects) -> Label {
+    let read = |path: &PathEffect| PathEffect { access: PathAccess::Read, ..path.clone() };
+    let label = of_result(&Effects {
+        paths: effects.paths.iter().map(read).collect(),
+        jobs: effects.jobs.clone(),
+        gives: effects.gives.clone(),
+        ..Effects::default()
+    });
+    match label.taint() {
+        Taint::Clean => Label::default(),
+        Taint::Private | Taint::External | Taint::Both => label,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::{CommandEffect, HostEffect};
+    use crate::tool::{CommandEffect, HostEffect, PathPlace};
+
+    #[test]
+    fn z1_a_plan_that_fails_has_read_what_it_would_have_touched() {
+        let path = |access, marked: Option<&str>| PathEffect {
+            marked: marked.map(str::to_owned),
+            ..PathEffect::new("notes/a.txt", access, PathPlace::Inside)
+        };
+        for access in
+            [PathAccess::Read, PathAccess::Write, PathAccess::Delete, PathAccess::MoveFrom]
+        {
+            let mut effects = Effects { paths: vec![path(access, None)], ..Effects::default() };
+            assert_eq!(of_failed_plan(&effects).taint(), Taint::Private, "{access:?}");
+            effects.paths.push(path(access, Some("evil.example")));
+            assert_eq!(of_failed_plan(&effects).taint(), Taint::Both, "{access:?}");
+        }
+        // Like the result of reading the file, and no cleaner.
+        let looks = Effects { paths: vec![path(PathAccess::Write, None)], ..Effects::default() };
+        let reads = Effects { paths: vec![path(PathAccess::Read, None)], ..Effects::default() };
+        assert_eq!(of_failed_plan(&looks), of_result(&reads));
+    }
+
+    #[test]
+    fn z1_a_plan_that_fails_has_reached_nobody() {
+        let effects = Effects {
+            hosts: vec![HostEffect {
+                method: "GET".into(),
+                host: "a.example".into(),
+                url: "https://a.example/".into(),
+                secret: None,
+            }],
+            reads_from: vec!["mcp:wiki".into()],
+            unknown: true,
+            ..Effects::default()
+        };
+        assert_eq!(of_failed_plan(&effects), Label::default());
+        let quotes = Effects { gives: Label::external("a skill"), ..effects };
+        assert_eq!(of_failed_plan(&quotes).taint(), Taint::External);
+    }
 
     #[test]
     fn a8_a_job_that_is_started_has_said_nothing_yet() {

@@ -19,6 +19,7 @@ mod tests;
 
 pub use decide::{EffectPresence, MAIL, PathUse, Ruling};
 pub(crate) use decide::{WRITERS, resolve_path, resolve_word};
+pub(in crate::governance) use offer::can_offer_act;
 
 use compiled::CompiledPatterns;
 use parse::RuleKind;
@@ -126,6 +127,10 @@ pub struct Rule {
     text: String,
     origin: RuleOrigin,
     kind: RuleKind,
+    /// It comes from a lease. Set while that holds, never written down.
+    lent: bool,
+    /// The lease lifts what is asked exactly.
+    bound: bool,
 }
 
 impl Rule {
@@ -136,7 +141,9 @@ impl Rule {
     pub fn parse(action: RuleAction, text: &str, origin: RuleOrigin) -> Result<Rule, RuleError> {
         let text = text.trim();
         match parse::parse_kind(text) {
-            Ok(kind) => Ok(Rule { action, text: text.to_string(), origin, kind }),
+            Ok(kind) => {
+                Ok(Rule { action, text: text.to_string(), origin, kind, lent: false, bound: false })
+            }
             Err(problem) => Err(RuleError { origin, action, rule: text.to_string(), problem }),
         }
     }
@@ -157,6 +164,20 @@ impl Rule {
     pub fn with_origin(mut self, origin: RuleOrigin) -> Rule {
         self.origin = origin;
         self
+    }
+    /// The same rule, as a lease lends it that lifts what is asked exactly, or does not.
+    #[must_use]
+    pub(crate) fn lend(mut self, bound: bool) -> Rule {
+        (self.lent, self.bound) = (true, bound);
+        self
+    }
+    /// Whether it comes from a lease.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.lent
+    }
+    /// Whether a lease that it comes from lifts what is asked exactly.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.bound
     }
     /// Whether it is about this agent and no other: `Agent(NAME)`.
     pub(crate) fn names_agent(&self, agent: &str) -> bool {

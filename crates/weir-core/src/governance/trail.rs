@@ -3,6 +3,7 @@
 //! links of a page (the tools of the web), and what may happen with other addresses (`flow`).
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use super::Provenance;
 use crate::ids::CallId;
@@ -32,7 +33,7 @@ const SEARCHES: [&str; 2] = ["web_search", "anti_echo_search"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkTrail {
     /// Each link with the least that choosing it tells.
-    links: BTreeMap<String, u32>,
+    links: Arc<BTreeMap<String, u32>>,
     /// Calls whose links count, while they run.
     sources: BTreeMap<CallId, LinkSource>,
     /// Bits that were told.
@@ -55,7 +56,7 @@ pub(crate) enum LinkSource {
 }
 
 /// Where nothing is a link.
-pub(crate) static NO_TRAIL: LinkTrail = LinkTrail::with_bits(0);
+pub(crate) static NO_TRAIL: LazyLock<LinkTrail> = LazyLock::new(|| LinkTrail::with_bits(0));
 
 impl Default for LinkTrail {
     fn default() -> LinkTrail {
@@ -64,9 +65,9 @@ impl Default for LinkTrail {
 }
 
 impl LinkTrail {
-    const fn with_bits(most: u32) -> LinkTrail {
+    fn with_bits(most: u32) -> LinkTrail {
         LinkTrail {
-            links: BTreeMap::new(),
+            links: Arc::default(),
             sources: BTreeMap::new(),
             told: 0,
             lent: BTreeMap::new(),
@@ -138,16 +139,17 @@ impl LinkTrail {
         links: impl IntoIterator<Item = &'a String>,
     ) {
         let Some(source) = self.sources.remove(&call) else { return };
+        let known_links = Arc::make_mut(&mut self.links);
         let least = match source {
             LinkSource::Plain => 0,
             LinkSource::Steered => STEERED_BITS_MIN,
         };
         let fits = |link: &&String| !link.is_empty() && link.len() <= LINK_BYTES_MAX;
         for link in links.into_iter().take(CALL_LINKS_MAX).filter(fits) {
-            if let Some(known) = self.links.get_mut(link) {
+            if let Some(known) = known_links.get_mut(link) {
                 *known = least.min(*known);
-            } else if self.links.len() < LINKS_MAX {
-                self.links.insert(link.clone(), least);
+            } else if known_links.len() < LINKS_MAX {
+                known_links.insert(link.clone(), least);
             }
         }
     }
@@ -204,10 +206,23 @@ impl Provenance<'_> {
 
     /// `None`: it is no link.
     fn link_bits(&self, host: &HostEffect) -> Option<u32> {
+        let named = || self.named_address_bits(&host.url);
         match self.label.is_private() {
-            true => self.trail.choice_bits(&host.url),
-            false => self.trail.has_link(&host.url).then_some(0),
+            true => self.trail.choice_bits(&host.url).or_else(named),
+            false => self.trail.has_link(&host.url).then_some(0).or_else(|| named().map(|_| 0)),
         }
+    }
+
+    /// What the choice of an address tells that the person wrote out, scheme and all, as long as nobody
+    /// else has spoken: which it is among all that they wrote. `None`: it is none of these.
+    fn named_address_bits(&self, url: &str) -> Option<u32> {
+        // A word of a file's name is no address, though `https://` before it would make it one.
+        if self.label.is_external() || !self.is_written_out(url) {
+            return None;
+        }
+        let written: usize = self.said.iter().map(|said| said.matches("://").count()).sum();
+        let written = u32::try_from(written).unwrap_or(u32::MAX);
+        Some(u32::BITS - written.leading_zeros())
     }
 }
 

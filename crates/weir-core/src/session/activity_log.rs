@@ -41,7 +41,10 @@ impl ActivityLog {
     pub(super) fn record_call(&mut self, f: &CallFinished, call: Option<&CallState>) {
         self.calls += 1;
         let inspection = call.and_then(|call| call.inspection.as_deref());
-        let about = inspection.map_or(f.tool.as_str(), |found| found.summary.as_str());
+        // What a call says of itself may quote the foreign words that it carries, and this is told in a
+        // context that never had them.
+        let own = inspection.filter(|_| call.is_none_or(|call| call.written.is_none()));
+        let about = own.map_or(f.tool.as_str(), |found| found.summary.as_str());
         let how = if f.ok { "ok" } else { "failed" };
         let line = shorten_line(&format!("{} {}: {about}: {how}: {}", f.call, f.tool, f.summary));
         if !f.ok {

@@ -3,18 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::event::CancelCause;
 use crate::event::{
-    AlertName, ApprovalResolved, CallFinished, CallJudged, CallUnknown, Decision, Denial, Event,
-    HistoryQuarantined, NOBODY, QuestionAnswered, RunStarted, RunStatus, SceneSeen, TurnStarted,
+    AlertName, CallFinished, CallJudged, CallUnknown, Denial, Event, HistoryQuarantined,
+    QuestionAnswered, RunStarted, RunStatus, SceneSeen, TurnStarted,
 };
 use crate::event::{ContextRecalled, MemoryProposed, MemoryWritten, MessageOrigin, SkillActivated};
 use crate::governance::gate::is_out_of_calls;
-use crate::governance::lease::{LeaseGrant, LeaseTerms};
-use crate::governance::outcome::{self, UnknownOutcome};
-use crate::governance::{GateName, RECENT_CALLS, RecentCall, Verdict, same_form};
+use crate::governance::outcome::UnknownOutcome;
+use crate::governance::way_out::ways_text;
+use crate::governance::{GateName, Provenance, RECENT_CALLS, RecentCall, Verdict, same_form};
 use crate::ids::{CallId, Timestamp};
 use crate::label::{Integrity, Label, Taint};
 use crate::memory::{MemoryNote, MemoryStatus};
@@ -29,6 +27,7 @@ use super::call::{CallClearance, CallResult};
 use super::calls::{unknown_text, workspace_root};
 use super::child;
 use super::condense;
+use super::link_bits;
 use super::recipe;
 use super::solving;
 use super::turns::without_media;
@@ -37,8 +36,10 @@ use super::{
     TurnState, UndeliveredInput,
 };
 
+mod approval;
 mod ending;
 
+use approval::approval_resolved;
 use ending::{limit_reached, output_checked, run_finished};
 
 #[expect(clippy::too_many_lines, reason = "the fold is one exhaustive match, read in one place")]
@@ -47,7 +48,10 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
     s.facts += 1;
     s.last = ts;
     match event {
-        Event::SessionOpened(f) => apply_config(s, &f.config),
+        Event::SessionOpened(f) => {
+            apply_config(s, &f.config);
+            lend_answer(s, &f.config);
+        }
         Event::SessionConfigured(f) => {
             s.prefix_break = Some(f.reason.clone());
             apply_config(s, &f.config);
@@ -108,15 +112,20 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
             }
         }
         Event::HistoryQuarantined(f) => quarantine_history(s, f),
-        Event::CallProposed(_) => {
-            if let Some(turn) = &mut s.turn {
-                turn.proposed += 1;
-            }
-        }
+        Event::CallProposed(f) => match (f.of, &mut s.turn) {
+            (Some(of), _) => s.step_proposed(f, of),
+            (None, Some(turn)) => turn.proposed += 1,
+            (None, None) => (),
+        },
         Event::CallJudged(f) => apply_judgement(s, f),
         Event::ApprovalRequested(f) => {
             s.next.asked += 1;
-            with_call(s, f.call, |call| call.open_ask(f));
+            match f.lines.is_empty() {
+                true => with_call(s, f.call, |call| call.open_ask(f)),
+                false => f.lines.iter().for_each(|line| {
+                    with_call(s, line.call, |call| call.open_line(f, line));
+                }),
+            }
         }
         Event::ApprovalResolved(f) => approval_resolved(s, ts, f),
         Event::LeaseRevoked(f) => {
@@ -230,8 +239,8 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
 }
 
 fn with_call(s: &mut Session, id: CallId, change: impl FnOnce(&mut CallState)) {
-    let calls = s.turn.iter_mut().flat_map(|turn| &mut turn.calls);
-    if let Some(call) = calls.into_iter().find(|call| call.id == id) {
+    let mut calls = s.turn.iter_mut().flat_map(TurnState::all_calls_mut);
+    if let Some(call) = calls.find(|call| call.id == id) {
         change(call);
     }
 }
@@ -256,19 +265,30 @@ fn apply_config(s: &mut Session, config: &Arc<SessionConfig>) {
     s.config = Some(config.clone());
 }
 
+/// The right to answer whoever's mail began the session is a lease from its first fact on (U5).
+fn lend_answer(s: &mut Session, config: &SessionConfig) {
+    let Some(right) = config.answer.clone() else { return };
+    if let Some(lease) = right.into_lease(s.next.lease + 1) {
+        s.next.lease += 1;
+        s.leases.push(lease);
+    }
+}
+
 /// A program took the session up: what was in flight is owed again, what may have happened is to
 /// be found out (D4, D5). Counters stay (L4).
 fn apply_resumption(s: &mut Session, gap_ms: u64) {
     s.issued.clear();
+    s.looked_ahead.clear();
     let Some(run) = &mut s.run else { return };
     run.away_ms += gap_ms;
     let Some(turn) = &mut s.turn else { return };
     if turn.stage == TurnStage::Thinking {
         turn.stage = TurnStage::Due;
     }
-    for call in &mut turn.calls {
-        let read = call.inspection.as_ref().is_some_and(|i| i.class == EffectClass::Read);
-        let found_out = !read && !call.asks_person();
+    for call in turn.all_calls_mut() {
+        let again = |class| matches!(class, EffectClass::Read | EffectClass::Program);
+        let again = call.inspection.as_ref().is_some_and(|found| again(found.class));
+        let found_out = !again && !call.asks_person();
         if let CallStage::Started(start) = call.stage
             && found_out
         {
@@ -370,12 +390,7 @@ fn apply_result_effects(s: &mut Session, f: &CallFinished) {
             }
             // A job is followed where all activity is.
             ResultEffect::Step { .. } | ResultEffect::Job { .. } | ResultEffect::Links { .. } => (),
-            ResultEffect::Unapproved { .. } => {
-                let attended = s.config.as_ref().is_some_and(|config| config.attended);
-                if let Some(run) = &mut s.run {
-                    run.unanswered |= !attended;
-                }
-            }
+            ResultEffect::Unapproved { tool, reason } => s.miss_person_for_step(f, tool, reason),
             ResultEffect::Used { usage, cost_usd } => s.count_usage(usage, *cost_usd),
             ResultEffect::Made { tool } => s.add_dynamic_tool(tool),
             ResultEffect::Unmade { name } => s.remove_dynamic_tool(name),
@@ -419,6 +434,7 @@ fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
             s.push(Message::user(content), MessageOrigin::Person);
         }
     }
+    s.looked_ahead.clear();
     s.turn = Some(TurnState {
         id: f.turn,
         stage: if f.recipe { TurnStage::Stepping } else { TurnStage::Due },
@@ -426,6 +442,8 @@ fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
         attempts: 0,
         label: s.label.clone(),
         calls: Vec::new(),
+        steps: Vec::new(),
+        answered_steps: Vec::new(),
         proposed: 0,
         notes: Vec::new(),
         overflows: 0,
@@ -466,9 +484,13 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
     let mut recent = None;
     let mut denial = None;
     let reason = f.reason.clone().unwrap_or_default();
-    let foreign = s.turn_label().is_external();
+    let chosen = s.chosen_label_of_carrier(f.call, &f.inspection.effects);
+    let decided = chosen.as_ref().or_else(|| s.find_call(f.call).map(|call| s.label_of_call(call)));
+    let foreign = decided.unwrap_or_else(|| s.turn_label()).is_external();
     let no_denial = f.gate.as_ref().is_some_and(GateName::refuses_mistakes);
-    let steers = s.steering_refusal(f.call, f.inspection.effects.control.as_ref());
+    let steers = s
+        .step_refusal(f.call, &f.inspection)
+        .or_else(|| s.steering_refusal(f.call, f.inspection.effects.control.as_ref()));
     with_call(s, f.call, |call| {
         recent = Some(RecentCall {
             tool: call.tool.clone(),
@@ -480,24 +502,19 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
             poll,
         });
         call.inspection = Some(Arc::new((*f.inspection).clone()));
-        let exact = f.gates.iter().any(|opinion| opinion.exact);
-        let follows_link = f.link_bits.is_some();
-        let clearance = CallClearance {
-            reason: reason.clone(),
-            exact,
-            follows_link,
-            ..CallClearance::default()
-        };
+        let clearance = CallClearance::of_judgement(f);
         call.stage = match f.verdict {
             Verdict::Allow => CallStage::Ready(clearance),
             Verdict::Ask => CallStage::ToAsk(clearance),
             Verdict::Deny if no_denial => CallStage::Refused(reason.clone()),
-            Verdict::Deny => CallStage::Refused(format!("Denied: {reason}")),
+            Verdict::Deny => CallStage::Refused(format!("Denied: {reason}{}", ways_text(&f.ways))),
         };
         if let Some(why) = steers.filter(|_| f.verdict != Verdict::Deny) {
             call.stage = CallStage::Refused(why.into());
         }
         call.foreign = foreign;
+        call.chosen = chosen.or_else(|| call.chosen.take());
+        call.taken_out.clone_from(&f.taken_out);
         if f.verdict == Verdict::Deny && !no_denial {
             denial = Some(Denial {
                 call: call.id,
@@ -508,6 +525,7 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
             });
         }
     });
+    s.note_carried(f);
     note_web_call(s, f);
     for lease in s.leases.iter_mut().filter(|lease| f.leases.contains(&lease.lease)) {
         lease.uses_left = lease.uses_left.map(|left| left.saturating_sub(1));
@@ -536,79 +554,14 @@ fn note_web_call(s: &mut Session, f: &CallJudged) {
     if f.verdict == Verdict::Deny || f.inspection.effects.hosts.is_empty() {
         return;
     }
-    let tool = s.find_call(f.call).map(|call| call.tool.clone()).unwrap_or_default();
-    let source = s.link_provenance().link_source(&tool, &f.inspection.effects);
+    let source = s.find_call(f.call).and_then(|call| {
+        let links = Provenance { label: s.label_of_call(call), ..s.link_provenance() };
+        links.link_source(&call.tool, &f.inspection.effects)
+    });
     if let Some(source) = source {
         s.trail.note_source(f.call, source);
     }
     s.trail.count_bits(f.link_bits.unwrap_or(0));
-}
-
-fn approval_resolved(s: &mut Session, ts: Timestamp, f: &ApprovalResolved) {
-    let mut denial = None;
-    let mut rules = Vec::new();
-    let mut approved = Vec::new();
-    let mut links = false;
-    let cancelled = f.decision == Decision::Cancelled;
-    with_call(s, f.call, |call| {
-        if f.decision.allows() {
-            rules = call.allow_run();
-            links = matches!(&call.stage, CallStage::Ready(clearance) if clearance.follows_link);
-            texts_in(&call.input, &mut approved);
-            return;
-        }
-        let why = f.reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default();
-        let text = match f.decision {
-            Decision::Cancelled => "Not run: the run was ended first.".to_string(),
-            Decision::Expired => "Denied: nobody answered in time.".to_string(),
-            _ if f.by == NOBODY => format!(
-                "Denied: {} needs a person's approval, and nobody can be asked in this run. Do \
-                 what can be done without it, and say what is left.",
-                call.tool
-            ),
-            _ => format!("Denied by {}{why}", f.by),
-        };
-        denial = Some(Denial {
-            call: call.id,
-            tool: call.tool.clone(),
-            summary: call.inspection.as_ref().map(|i| i.summary.clone()).unwrap_or_default(),
-            by: f.by.clone(),
-            reason: f.reason.clone().unwrap_or_else(|| call.ask_reason().to_owned()),
-        });
-        call.stage = CallStage::Refused(text);
-    });
-    if f.decision.allows()
-        && let Some(call) = s.find_call(f.call)
-    {
-        // Whoever allows a call settles what its question told them of, and nothing else (D4).
-        let (form, told) = (call.canonical_form(), call.told.clone());
-        outcome::settle_outcomes(&mut s.unknown, &form, &told);
-    }
-    s.approved.extend(approved);
-    if f.decision == Decision::Session {
-        let terms = f.terms.unwrap_or_default();
-        s.next.lease += 1;
-        if links && !rules.is_empty() && terms == LeaseTerms::default() {
-            s.trail.agree_to_links(s.next.lease);
-        }
-        s.leases.push(LeaseGrant {
-            lease: s.next.lease,
-            rules,
-            uses_left: terms.uses,
-            until: terms.for_ms.map(|ms| ts.plus_ms(ms)),
-            by: f.by.clone(),
-        });
-    } else if f.decision == Decision::Always
-        && let Some(config) = &mut s.config
-    {
-        for rule in rules {
-            Arc::make_mut(config).rules.add(rule);
-        }
-    }
-    if let Some(run) = s.run.as_mut().filter(|_| !cancelled) {
-        run.denials.extend(denial);
-        run.unanswered |= f.by == NOBODY;
-    }
 }
 
 /// Whether the same call was refused before, not long ago.
@@ -638,43 +591,48 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
             f.ok && ran && call.inspection.as_ref().is_some_and(|i| i.effects.changes_world());
         input = call.same_form(&root);
         let whole = f.withheld.is_none() && f.bytes <= plain_text(&f.result).len() as u64;
-        call.stage =
-            CallStage::Done(CallResult { ok: f.ok, blocks: f.result.clone(), whole, mistake });
+        let (blocks, summary) = (f.result.clone(), f.summary.clone());
+        let as_handle = f.handle.is_some();
+        let whole = whole || as_handle;
+        let result = CallResult { ok: f.ok, blocks, whole, as_handle, mistake, summary };
+        call.stage = CallStage::Done(result);
     });
+    let is_step = s.find_call(f.call).is_some_and(|call| call.step.is_some());
+    s.note_step_answered(f.call, &f.label);
     if changed_world {
         s.changes += 1;
     }
-    take_links(s, f, ran);
+    link_bits::take_links(s, f, ran);
+    s.keep_words(f);
     s.return_unused_bits(f.call);
     let same = |r: &&mut RecentCall| r.tool == f.tool && r.input == input;
     if let Some(recent) = s.recent.iter_mut().rev().find(same) {
         recent.result = ran.then(|| sha256_hex(plain_text(&f.result).as_bytes()));
         recent.changed = changed_world;
     }
-    s.activity.record_call(f, s.find_call(f.call).cloned().as_ref());
-    solving::note_finished_call(s, f);
+    let mut log = std::mem::take(&mut s.activity);
+    log.record_call(f, s.find_call(f.call));
+    s.activity = log;
+    if !is_step {
+        solving::note_finished_call(s, f);
+    }
     apply_result_effects(s, f);
-    let both = s.turn_label().taint() == Taint::Both;
+    let chosen = s.find_call(f.call).map_or(s.turn_label(), |call| s.label_of_call(call));
+    let both = chosen.taint() == Taint::Both;
     if let Some(run) = &mut s.run {
         run.changed.extend(f.changed.iter().cloned());
         if both {
             run.marked.extend(f.changed.iter().cloned());
         }
     }
-    s.label.join(&f.label);
+    // What a step gave is in the hands of its program until that gives it on.
+    if !is_step {
+        s.label.join(&f.label);
+    }
     if let Some(why) = &f.withheld {
         s.alerts_due.push_back((AlertName::Injection, format!("call {}: {why}", f.call)));
     }
     fold_turn_if_done(s);
-}
-
-/// Takes the links that a call brought, where it ran and the model is told what it brought.
-fn take_links(s: &mut Session, f: &CallFinished, ran: bool) {
-    let links = f.news.iter().filter_map(|news| match news {
-        ResultEffect::Links { links } if ran && f.withheld.is_none() => Some(links),
-        _ => None,
-    });
-    s.trail.take_links(f.call, links.flatten());
 }
 
 fn call_unknown(s: &mut Session, f: &CallUnknown) {
@@ -685,8 +643,11 @@ fn call_unknown(s: &mut Session, f: &CallUnknown) {
         let form = call.canonical_form();
         unknown = Some(UnknownOutcome { call: call.id, form, settled: false });
         let blocks = vec![MessageBlock::text(text)];
-        call.stage = CallStage::Done(CallResult { blocks, ..CallResult::default() });
+        let summary = format!("outcome unknown: {}", f.reason);
+        call.stage = CallStage::Done(CallResult { blocks, summary, ..CallResult::default() });
     });
+    let touched = s.find_call(f.call).map(CallState::planned_label).unwrap_or_default();
+    s.note_step_answered(f.call, &touched);
     s.unknown.extend(unknown);
     if let Some(run) = &mut s.run {
         run.solving.spoil_example();
@@ -696,7 +657,7 @@ fn call_unknown(s: &mut Session, f: &CallUnknown) {
 
 fn fold_turn_if_done(s: &mut Session) {
     let done = |turn: &TurnState| {
-        turn.proposed == turn.calls.len() && turn.calls.iter().all(CallState::is_done)
+        turn.proposed == turn.calls.len() && turn.all_calls().all(CallState::is_done)
     };
     if s.turn.as_ref().is_some_and(done) {
         s.fold_turn();
@@ -716,18 +677,8 @@ fn attachment_label(content: &[MessageBlock]) -> Label {
     label
 }
 
-/// Every text in a value: what an approval of a call with it vouches for.
-fn texts_in(value: &Value, out: &mut Vec<String>) {
-    match value {
-        Value::String(text) => out.push(text.clone()),
-        Value::Array(items) => items.iter().for_each(|item| texts_in(item, out)),
-        Value::Object(map) => map.values().for_each(|item| texts_in(item, out)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => (),
-    }
-}
-
 fn question_answered(s: &mut Session, f: &QuestionAnswered) {
-    let mut calls = s.turn.iter_mut().flat_map(|turn| &mut turn.calls);
+    let mut calls = s.turn.iter_mut().flat_map(TurnState::all_calls_mut);
     let asked =
         |call: &&mut CallState| call.during.as_ref().is_some_and(|(id, _)| *id == f.question);
     // What is said to a server is not said to the agent.
@@ -738,7 +689,7 @@ fn question_answered(s: &mut Session, f: &QuestionAnswered) {
     if f.input.is_none() {
         s.said.extend(f.answer.clone());
     }
-    let calls = s.turn.iter_mut().flat_map(|turn| &mut turn.calls);
+    let calls = s.turn.iter_mut().flat_map(TurnState::all_calls_mut);
     for call in calls.filter(|call| call.open_question() == Some(&f.question)) {
         call.stage = match &f.answer {
             Some(answer) => CallStage::Answered(format!("The person answered: {answer}")),

@@ -5,14 +5,20 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::event::ApprovalRequested;
+use crate::event::{ApprovalLine, ApprovalRequested, CallJudged};
 use crate::governance::label;
+use crate::governance::plain_content::{TakenOut, arguments_without, diff_without};
 use crate::governance::rules::Rule;
+use crate::governance::way_out::WayOut;
 use crate::governance::{call_form, canonical_json, same_form};
 use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp};
 use crate::label::Label;
 use crate::message::{CallBlock, MessageBlock};
-use crate::tool::{AgentControl, Inspection};
+use crate::tool::{AgentControl, Inspection, NamedGrant};
+
+use super::handles::CarriedWords;
+use super::program::StepPlace;
+use super::together;
 
 /// One call of the current turn.
 #[derive(Debug, Clone)]
@@ -21,10 +27,18 @@ pub struct CallState {
     pub id: CallId,
     /// The tool, as the model wrote it.
     pub tool: String,
-    /// The arguments.
+    /// The arguments, with the words of the handles that they name.
     pub input: Value,
+    /// The arguments as they were written, where they name handles (U6).
+    pub written: Option<Value>,
+    /// The foreign words that it carries by them.
+    pub(super) carried: Vec<CarriedWords>,
+    /// What decided that such a call is made (U4).
+    pub(super) chosen: Option<Label>,
     /// The parser's message when they were not JSON.
     pub broken: Option<String>,
+    /// The program that asked for it, where it is a step (U7).
+    pub step: Option<StepPlace>,
     /// What was found about it, once it was judged.
     pub inspection: Option<Arc<Inspection>>,
     pub(super) stage: CallStage,
@@ -32,6 +46,8 @@ pub struct CallState {
     pub(super) told: Vec<CallId>,
     /// Foreign words stood in the context that it was asked from.
     pub(super) foreign: bool,
+    /// What is taken out of the content that it sends (U10).
+    pub(super) taken_out: TakenOut,
     /// What a foreign server asks the person while it runs. No stage: a call that ends leaves the
     /// question open until its answer is recorded.
     pub(super) during: Option<(QuestionId, AgentControl)>,
@@ -69,12 +85,37 @@ pub(super) struct CallClearance {
     pub(super) reason: String,
     /// Only an answer to this very call lifts the ask.
     pub(super) exact: bool,
+    /// A lease may lift that for later calls with these arguments (U8).
+    pub(super) bound: bool,
     /// A person let it run.
     pub(super) confirmed: bool,
     /// The files that it touches are saved.
     pub(super) saved: bool,
     /// It follows a link that a page or a search led to (K10).
     pub(super) follows_link: bool,
+    /// What would let it pass where nobody is there to be asked (U11).
+    pub(super) ways: Vec<WayOut>,
+    /// It may be asked about together with other steps of its program (U8).
+    pub(super) joinable: bool,
+    /// The flow table warns of it.
+    pub(super) warned: bool,
+}
+
+impl CallClearance {
+    /// What the gates said of a call that did not start.
+    pub(super) fn of_judgement(f: &CallJudged) -> CallClearance {
+        let exact = f.gates.iter().any(|opinion| opinion.exact);
+        CallClearance {
+            reason: f.reason.clone().unwrap_or_default(),
+            exact,
+            bound: exact && f.gates.iter().all(|opinion| !opinion.exact || opinion.bound),
+            follows_link: f.link_bits.is_some(),
+            ways: f.ways.clone(),
+            joinable: together::is_joinable(f),
+            warned: together::is_warned_of(f),
+            ..CallClearance::default()
+        }
+    }
 }
 
 /// A question to a person whether a call may run.
@@ -83,9 +124,22 @@ pub(super) struct OpenApproval {
     pub(super) approval: ApprovalId,
     /// When no answer is a denial.
     pub(super) expires: Option<Timestamp>,
-    /// The allow rules that a lasting answer adds.
-    pub(super) rules: Vec<Rule>,
+    /// What a lasting answer grants.
+    pub(super) lent: LentRights,
+    /// The call at which the question stands, where it is about several and this is another of them.
+    pub(super) at: Option<CallId>,
     pub(super) clearance: CallClearance,
+}
+
+/// What a lasting answer grants.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct LentRights {
+    /// Allow rules.
+    pub(super) rules: Vec<Rule>,
+    /// What had been read, where the rules lift what is asked exactly as long as nothing else was.
+    pub(super) bound: Option<Label>,
+    /// What an answer for the session grants instead of the rules.
+    pub(super) grant: Option<NamedGrant>,
 }
 
 /// The start of a call.
@@ -103,8 +157,22 @@ pub(super) struct CallResult {
     pub(super) blocks: Vec<MessageBlock>,
     /// Nothing of it was cut or withheld.
     pub(super) whole: bool,
+    /// Its words stand beside the context; the first block names them (U6).
+    pub(super) as_handle: bool,
     /// It counts as a mistake of the model.
     pub(super) mistake: bool,
+    /// What it came to, for people.
+    pub(super) summary: String,
+}
+
+impl CallResult {
+    /// What a later step is given of it: of a handle not what it is said to be, which is for the model.
+    pub(super) fn given_blocks(&self) -> &[MessageBlock] {
+        match self.as_handle {
+            true => self.blocks.get(..1).unwrap_or_default(),
+            false => &self.blocks,
+        }
+    }
 }
 
 impl CallState {
@@ -113,16 +181,52 @@ impl CallState {
         let MessageBlock::Call(CallBlock { call, tool, input, broken, .. }) = block else {
             return None;
         };
-        Some(CallState {
-            id: *call,
-            tool: tool.clone(),
-            input: input.clone(),
-            broken: broken.clone(),
+        let broken = broken.clone();
+        Some(CallState { broken, ..CallState::new(*call, tool.clone(), input.clone()) })
+    }
+
+    /// A call that was asked for just now.
+    pub(super) fn new(id: CallId, tool: String, input: Value) -> CallState {
+        CallState {
+            id,
+            tool,
+            input,
+            written: None,
+            carried: Vec::new(),
+            chosen: None,
+            broken: None,
+            step: None,
             inspection: None,
             stage: CallStage::Proposed,
             told: Vec::new(),
             foreign: false,
+            taken_out: TakenOut::new(),
             during: None,
+        }
+    }
+
+    /// The arguments as they were written: with the names of handles, not with their words.
+    pub fn written_input(&self) -> &Value {
+        self.written.as_ref().unwrap_or(&self.input)
+    }
+
+    /// The arguments that it is done with: as they were judged, without what acts in content that is sent
+    /// beside foreign words (U10).
+    pub(super) fn done_input(&self, said: &[String]) -> Value {
+        match &self.inspection {
+            Some(found) if !self.taken_out.is_empty() => {
+                arguments_without(&self.input, &found.effects, said)
+            }
+            _ => self.input.clone(),
+        }
+    }
+
+    /// The diff of what it is done with.
+    pub(super) fn done_diff(&self, said: &[String]) -> Option<String> {
+        let diff = self.inspection.as_ref()?.diff.as_ref()?;
+        Some(match self.taken_out.is_empty() {
+            true => diff.clone(),
+            false => diff_without(diff, said),
         })
     }
 
@@ -134,6 +238,11 @@ impl CallState {
     /// Whether it is still unanswered and may have happened.
     pub fn is_running(&self) -> bool {
         self.run_start().is_some()
+    }
+
+    /// When it started, while it may be running.
+    pub fn started_at(&self) -> Option<Timestamp> {
+        self.run_start().map(|start| start.at)
     }
 
     /// Why a person is asked, while one is.
@@ -173,6 +282,11 @@ impl CallState {
         Some(open)
     }
 
+    /// What would let it pass, while it asks (U11).
+    pub(super) fn ways(&self) -> &[WayOut] {
+        self.open_approval().map_or(&[], |open| open.clearance.ways.as_slice())
+    }
+
     /// The question that it puts to the person, while it is open.
     pub(super) fn open_question(&self) -> Option<&QuestionId> {
         let CallStage::Questioning(question) = &self.stage else { return None };
@@ -192,16 +306,33 @@ impl CallState {
         self.stage = CallStage::Asking(OpenApproval {
             approval: asked.approval.clone(),
             expires: asked.expires,
-            rules: asked.rules.clone(),
+            lent: LentRights {
+                rules: asked.rules.clone(),
+                bound: asked.bound.then(|| asked.label.clone()),
+                grant: asked.grant.clone(),
+            },
+            at: None,
             clearance,
         });
     }
 
-    /// A person let it run. Returns the allow rules that a lasting answer adds.
-    pub(super) fn allow_run(&mut self) -> Vec<Rule> {
-        let rules = self.open_approval().map(|open| open.rules.clone()).unwrap_or_default();
+    /// A person is asked about it by a line of a question that stands at `asked.call`.
+    pub(super) fn open_line(&mut self, asked: &ApprovalRequested, line: &ApprovalLine) {
+        let clearance = CallClearance { reason: line.reason.clone(), ..self.take_clearance() };
+        self.stage = CallStage::Asking(OpenApproval {
+            approval: asked.approval.clone(),
+            expires: asked.expires,
+            lent: LentRights::default(),
+            at: (asked.call != self.id).then_some(asked.call),
+            clearance,
+        });
+    }
+
+    /// A person let it run. Returns what a lasting answer grants.
+    pub(super) fn allow_run(&mut self) -> LentRights {
+        let lasting = self.open_approval().map(|open| open.lent.clone()).unwrap_or_default();
         self.stage = CallStage::Ready(CallClearance { confirmed: true, ..self.take_clearance() });
-        rules
+        lasting
     }
 
     /// The files that it touches are saved.

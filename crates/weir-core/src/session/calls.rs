@@ -5,11 +5,12 @@ use serde_json::json;
 use crate::event::{ApprovalRequested, CallFinished, CallProposed, CallStarted, Event};
 use crate::governance::filter::one_line;
 use crate::governance::outcome::{self, OutcomeWarning};
-use crate::governance::{canonical_json, rules};
+use crate::governance::plain_content::{TakenOut, describe_taken};
+use crate::governance::{canonical_json, label, rules};
 use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp, TurnId};
 use crate::message::MessageBlock;
 use crate::record::sha256_hex;
-use crate::tool::EffectClass;
+use crate::tool::{EffectClass, foreign};
 
 use super::call::CallClearance;
 use super::{CallState, Session};
@@ -19,16 +20,32 @@ pub const NOT_RECORDED: &str = "No result was recorded for this call.";
 
 impl CallState {
     pub(super) fn proposal(&self, turn: TurnId) -> Event {
-        CallProposed { call: self.id, turn, tool: self.tool.clone(), input: self.input.clone() }
-            .into()
+        let input = self.written_input().clone();
+        let tool = self.tool.clone();
+        CallProposed { call: self.id, turn, tool, input, of: None, step: None }.into()
     }
 }
 
 impl Session {
     /// A call that never ran, answered with `text`.
     pub(super) fn refusal_result(&self, id: CallId, text: &str) -> CallFinished {
-        let tool = self.find_call(id).map(|call| call.tool.clone()).unwrap_or_default();
-        answer_result(id, tool, false, text)
+        let call = self.find_call(id);
+        let tool = call.map(|call| call.tool.clone()).unwrap_or_default();
+        // It may quote the foreign words that the call carried (U12).
+        let label = call.map(CallState::carried_label).unwrap_or_default();
+        CallFinished { label, ..answer_result(id, tool, false, text) }
+    }
+
+    /// The answer to a call whose plan already says that it will fail. Its words may quote what was
+    /// looked at, so it is labelled as a reading of that (Z1).
+    fn failure_result(call: &CallState) -> Option<CallFinished> {
+        let inspection = call.inspection.as_deref()?;
+        let text = inspection.fails.as_deref()?;
+        Some(CallFinished {
+            label: label::of_failed_plan(&inspection.effects).joined_with(&call.carried_label()),
+            withheld: inspection.withheld.clone(),
+            ..answer_result(call.id, call.tool.clone(), false, text)
+        })
     }
 
     pub(super) fn approval_id(&self, number: u32) -> ApprovalId {
@@ -62,34 +79,46 @@ impl Session {
         let timeout = self.config.as_ref().and_then(|c| c.limits.approval_timeout_ms);
         let inspection = call.inspection.as_ref()?;
         let effects = serde_json::to_value(&inspection.effects).unwrap_or_default();
-        let bound = json!([call.tool, call.input, effects]);
+        let input = call.done_input(&self.said);
+        let binds = json!([call.tool, input, effects]);
         let (mut reason, mut unknown) = (clearance.reason.clone(), Vec::new());
+        if !call.taken_out.is_empty() {
+            add_sentence(&mut reason, &taken_out_text(&call.taken_out));
+        }
         if let Some(told) = self.untold_outcomes(call) {
             if !reason.contains(&told.text) {
-                let between = if reason.is_empty() { "" } else { " " };
-                reason = format!("{reason}{between}{}", told.text);
+                add_sentence(&mut reason, &told.text);
             }
             unknown = told.about;
         }
         let rules = self.rules_for(call, clearance);
+        let bound = clearance.bound && !rules.is_empty();
         if clearance.follows_link && !rules.is_empty() {
-            let between = if reason.is_empty() { "" } else { " " };
-            reason = format!("{reason}{between}{LINKS_AGREED}");
+            add_sentence(&mut reason, LINKS_AGREED);
         }
+        let grant = self.offered_grant(call, &rules);
+        if let Some(grant) = &grant {
+            add_sentence(&mut reason, &format!("A yes for this session grants {}.", grant.name));
+        }
+        let often = self.agreed.are_frequent(&rules, grant.as_ref());
         Some(
             ApprovalRequested {
                 approval: self.approval_id(self.next.asked + 1),
                 call: call.id,
                 tool: call.tool.clone(),
-                input: call.input.clone(),
+                input,
                 summary: inspection.summary.clone(),
-                diff: inspection.diff.clone(),
+                diff: call.done_diff(&self.said),
                 reason,
                 unknown,
                 rules,
-                binds: sha256_hex(canonical_json(&bound).as_bytes()),
+                grant,
+                often,
+                binds: sha256_hex(canonical_json(&binds).as_bytes()),
                 expires: timeout.map(|ms| now.plus_ms(ms)),
-                label: self.turn_label().clone(),
+                label: self.label_of_call(call).clone(),
+                bound,
+                lines: Vec::new(),
             }
             .into(),
         )
@@ -99,7 +128,14 @@ impl Session {
     /// or where what asks is not a rule's to lift.
     fn rules_for(&self, call: &CallState, clearance: &CallClearance) -> Vec<rules::Rule> {
         let Some(inspection) = &call.inspection else { return Vec::new() };
-        if clearance.exact || inspection.confirm.is_some() || inspection.effects.unknown {
+        if clearance.exact && !clearance.bound || inspection.confirm.is_some() {
+            return Vec::new();
+        }
+        // Where nobody knows what a tool does, a rule can only name it, and the words that chose it must
+        // be nobody else's. A tool of no server may be a way to others: it has no such rule.
+        let by_name =
+            call.tool.starts_with(foreign::PREFIX) && !self.label_of_call(call).is_external();
+        if inspection.effects.unknown && !by_name {
             return Vec::new();
         }
         let Some(config) = &self.config else { return Vec::new() };
@@ -113,10 +149,8 @@ impl Session {
         call: &CallState,
         clearance: &CallClearance,
     ) -> Option<Event> {
-        if let Some(text) = call.failure_text() {
-            // It may quote what was read to find out: `old_text` that is nearly there is shown (Z1).
-            let label = call.planned_label();
-            return Some(CallFinished { label, ..self.refusal_result(call.id, text) }.into());
+        if let Some(failed) = Session::failure_result(call) {
+            return Some(failed.into());
         }
         if call.needs_checkpoint() && !clearance.saved {
             return None;
@@ -125,9 +159,25 @@ impl Session {
     }
 }
 
+fn add_sentence(reason: &mut String, more: &str) {
+    if !reason.is_empty() {
+        reason.push(' ');
+    }
+    reason.push_str(more);
+}
+
 /// What a person is told who is asked about a link that a page or a search led to (K10).
 const LINKS_AGREED: &str =
     "A yes for this session also covers the links of other pages and searches.";
+
+/// What person and model are told of content that was made plain (U10).
+pub(super) fn taken_out_text(taken: &TakenOut) -> String {
+    format!(
+        "Made plain before it is sent, since foreign words had been read: {}. What the person writes \
+         themselves stays.",
+        describe_taken(taken)
+    )
+}
 
 /// A call answered by the session itself.
 pub(super) fn answer_result(call: CallId, tool: String, ok: bool, text: &str) -> CallFinished {
@@ -147,6 +197,7 @@ pub(super) fn answer_result(call: CallId, tool: String, ok: bool, text: &str) ->
         marks: None,
         withheld: None,
         notes: Vec::new(),
+        handle: None,
         news: Vec::new(),
     }
 }

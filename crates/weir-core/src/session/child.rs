@@ -75,6 +75,9 @@ pub fn child_config(
         attended: parent.attended,
         guards: Guards { stop_hooks: own.guards.stop_hooks, ..parent.guards.clone() },
         externalize_over: parent.externalize_over,
+        // An answer is the parent's to give.
+        answer: None,
+        own_addresses: parent.own_addresses.clone(),
         link_bits: Some(share.link_bits),
     }
 }

@@ -16,6 +16,7 @@ use crate::tool::AgentControl;
 use super::apply::task_list;
 use super::call::{CallStage, OpenApproval};
 use super::calls::answer_result;
+use super::program::{PROGRAM_END, PROGRAM_OVER};
 use super::{CallState, RunPhase, RunState, Session, TurnStage, TurnState, limits};
 
 /// The next fact that follows, if any.
@@ -158,8 +159,29 @@ fn turn_fact(session: &Session, run: &RunState, turn: &TurnState, now: Timestamp
             return Some(event);
         }
     }
+    step_fact(session, run, turn, now)
+}
+
+/// What follows for the steps of programs. What is left of one that is over is settled.
+fn step_fact(session: &Session, run: &RunState, turn: &TurnState, now: Timestamp) -> Option<Event> {
+    let cap = session.config.as_ref().map_or(1, |c| c.limits.parallel_calls.max(1)) as usize;
+    let running = turn.steps.iter().filter(|step| step.is_running()).count();
+    for step in turn.open_steps(session) {
+        let ready = matches!(step.stage, CallStage::Ready(_));
+        let event = match turn.is_left_over(step) {
+            true => settle_call(session, step, PROGRAM_END, PROGRAM_OVER),
+            false if ready && step.failure_text().is_none() && running >= cap => None,
+            false => call_fact(session, run, step, now),
+        };
+        if event.is_some() {
+            return event;
+        }
+    }
     None
 }
+
+/// What stands in place of a call that a run did not wait for.
+pub(super) const RUN_OVER: &str = "Not run: the run was ended first.";
 
 /// What follows for one call.
 fn call_fact(session: &Session, run: &RunState, call: &CallState, now: Timestamp) -> Option<Event> {
@@ -171,7 +193,9 @@ fn call_fact(session: &Session, run: &RunState, call: &CallState, now: Timestamp
     }
     match &call.stage {
         CallStage::Proposed | CallStage::Reconciling(_) | CallStage::Done(_) => None,
-        CallStage::ToAsk(clearance) => session.approval_request(call, clearance, now),
+        CallStage::ToAsk(clearance) => session.question_about(call, clearance, now),
+        // It is settled with the call at which its question stands.
+        CallStage::Asking(open) if open.at.is_some() => None,
         CallStage::Asking(open) if !attended => {
             // Fail closed: nobody can be asked, so the answer is no, at once (C2, G4).
             Some(resolution(call, open, Decision::Deny, NOBODY, "nobody can be asked in this run"))
@@ -280,14 +304,14 @@ fn settle_cancelled_run(session: &Session, run: &RunState) -> Option<Event> {
         if let Some(call) = turn.calls.get(turn.proposed) {
             return Some(call.proposal(turn.id));
         }
-        for call in turn.calls.iter().filter(|call| !call.is_done()) {
-            match settle_call(session, call, by) {
+        for call in turn.all_calls().filter(|call| !call.is_done()) {
+            match settle_call(session, call, by, RUN_OVER) {
                 Some(event) => return Some(event),
                 None if call.is_running() && !call.asks_person() => (),
                 None => return None,
             }
         }
-        if turn.calls.iter().any(CallState::is_running) {
+        if turn.all_calls().any(CallState::is_running) {
             return None;
         }
     }
@@ -310,11 +334,12 @@ fn unanswered_question(question: &QuestionId, by: &str) -> Event {
     QuestionAnswered { question, answer: None, by: by.into(), input: None }.into()
 }
 
-fn settle_call(session: &Session, call: &CallState, by: &str) -> Option<Event> {
+fn settle_call(session: &Session, call: &CallState, by: &str, text: &str) -> Option<Event> {
     if let Some((question, _)) = &call.during {
         return Some(unanswered_question(question, by));
     }
     match &call.stage {
+        CallStage::Asking(open) if open.at.is_some() => None,
         CallStage::Asking(open) => Some(
             ApprovalResolved {
                 approval: open.approval.clone(),
@@ -335,9 +360,7 @@ fn settle_call(session: &Session, call: &CallState, by: &str) -> Option<Event> {
         CallStage::Proposed
         | CallStage::ToAsk(_)
         | CallStage::Ready(_)
-        | CallStage::Answered(_) => {
-            Some(session.refusal_result(call.id, "Not run: the run was ended first.").into())
-        }
+        | CallStage::Answered(_) => Some(session.refusal_result(call.id, text).into()),
     }
 }
 

@@ -13,15 +13,14 @@ use crate::event::{
 use crate::event::{
     CondenseReason, ContextCondensing, ContextUncondensed, ProfileSwitched, PromptNote,
 };
-use crate::governance::label;
-use crate::governance::lease::{LeaseGrant, with_leases};
+use crate::governance::lease::{LeaseCall, LeaseGrant, with_leases};
+use crate::governance::plain_content::diff_without;
 use crate::governance::rules::RuleSet;
 use crate::governance::{CallFacts, GateContext, Verdict, judge_call};
 use crate::ids::{ApprovalId, BlobId, CallId, InputId, Timestamp, TurnId};
 use crate::input::{
     ApprovalAnswer, EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput,
 };
-use crate::label::Label;
 use crate::message::{CallBlock, MessageBlock, Role, StoredMedia};
 use crate::model::{FailureClass, ModelReply, ReplyBlock, ReplyCall, StopReason, parse_arguments};
 use crate::profile::PermissionMode;
@@ -30,7 +29,7 @@ use crate::tool::defer::carried_call;
 use crate::tool::foreign;
 use crate::tool::{CleanResult, Inspection};
 
-use super::calls::unknown_text;
+use super::calls::{taken_out_text, unknown_text};
 use super::condense::PendingCondensing;
 use super::turns::{RETRY_ATTEMPTS_MAX, retry_wait_ms};
 use super::{CallStage, CallState, RunPhase, Session, SessionConfig, TurnStage, TurnState};
@@ -91,6 +90,9 @@ impl Session {
                 self.server_asks(call, server, text, options)
             }
             SessionCommand::Unask { call } => self.server_waits_no_more(call),
+            SessionCommand::Step { of, number, tool, input } => {
+                self.step_proposal(of, number, tool, input)
+            }
             SessionCommand::Cancel { cause, by } => self.cancel_run(cause, by),
             SessionCommand::Restored(restored) => Some(restored.into()),
             SessionCommand::Agent(news) => self.new_agent_fact(news),
@@ -227,7 +229,7 @@ impl Session {
                 self.accept_partial_reply(turn, text, thinking)
             }
             EffectAnswer::Inspected { call, inspection } => {
-                self.accept_inspection(now, call, inspection)
+                self.take_inspection(now, call, inspection)
             }
             EffectAnswer::Saved { call, checkpoint, paths } => {
                 self.unsaved(call)?;
@@ -295,7 +297,12 @@ impl Session {
         }
         // A lasting answer needs a rule that would have allowed this very call (G4).
         let lasting = matches!(decision, Decision::Session | Decision::Always);
-        let decision = if lasting && open.rules.is_empty() { Decision::Once } else { decision };
+        let decision = match decision {
+            _ if lasting && open.lent.rules.is_empty() => Decision::Once,
+            // What had been read is the session's: nothing of it lasts longer.
+            Decision::Always if open.lent.bound.is_some() => Decision::Session,
+            other => other,
+        };
         Some((decision, call.id))
     }
 
@@ -376,8 +383,8 @@ impl Session {
         images: Vec<Result<StoredMedia, String>>,
         jitter: u64,
     ) -> Event {
-        let (blocks, stop, usage) = match reply {
-            ModelReply::Whole { blocks, stop, usage } => (blocks, stop, usage),
+        let (blocks, stop, usage, repaired) = match reply {
+            ModelReply::Whole { blocks, stop, usage, repairs } => (blocks, stop, usage, repairs),
             ModelReply::Failed { class, message, retry_after_ms } => {
                 let failure = RequestFailure { class, message, retry_after_ms };
                 return self.accept_failure(turn, failure, jitter);
@@ -405,7 +412,7 @@ impl Session {
             }
         }
         let cost_usd = self.model.cost(&usage);
-        ModelReplied { turn, content, stop, usage, cost_usd }.into()
+        ModelReplied { turn, content, stop, usage, cost_usd, repaired }.into()
     }
 
     /// What had come of a reply when somebody ended the run. Nobody counted it: what was sent and
@@ -424,7 +431,8 @@ impl Session {
         };
         let content = [thinking, said].into_iter().flatten().filter(is_something).collect();
         let cost_usd = self.model.cost(&usage);
-        Some(ModelReplied { turn, content, stop: StopReason::Interrupted, usage, cost_usd }.into())
+        let (stop, repaired) = (StopReason::Interrupted, Vec::new());
+        Some(ModelReplied { turn, content, stop, usage, cost_usd, repaired }.into())
     }
 
     /// Numbers a call, repairs a missing or doubled id, and parses its arguments (L9).
@@ -498,7 +506,7 @@ impl Session {
         Vec::new()
     }
 
-    fn accept_inspection(
+    pub(super) fn accept_inspection(
         &self,
         now: Timestamp,
         id: CallId,
@@ -514,23 +522,52 @@ impl Session {
             broken: call.broken.as_deref(),
             inspection: &inspection,
         };
-        let context = self.gate_context(&config.rules)?;
+        let found = self.callable_by(call);
+        let context = self.gate_context_of_call(&config.rules, call)?;
+        let labels = self.labels_of_carrier(call, &inspection.effects);
+        let mut context = GateContext { found: found.as_ref(), ..context };
+        if let Some(labels) = &labels {
+            context.provenance.label = &labels.chosen;
+            context.provenance.carries = Some(&labels.carries);
+            context.provenance.extracted_bits = self.handles.extracted_bits(&call.carried_label());
+        }
         let by = |rules: &RuleSet| judge_call(&facts, &GateContext { rules, ..context });
         let live = self.leases.iter().any(|lease| lease.is_live(now));
-        let (judgement, leases) = if live {
-            let judgement = by(&with_leases(&config.rules, &self.leases, now, None));
-            // A lease was used if the call would not have passed without it.
-            let needed = |lease: &&LeaseGrant| {
-                let without = with_leases(&config.rules, &self.leases, now, Some(lease.lease));
-                lease.is_live(now) && by(&without).verdict > judgement.verdict
-            };
-            let used = self.leases.iter().filter(needed).map(|lease| lease.lease).collect();
-            (judgement, used)
-        } else {
-            (by(&config.rules), Vec::new())
-        };
+        let leased = LeaseCall { tool: &call.tool, effects: &inspection.effects };
+        // What a lease is bound to is what decided that this very call is made: also what its program has
+        // read, and words in its arguments.
+        let label = context.provenance.label;
+        let with = |but: &[u32]| with_leases(&config.rules, &self.leases, label, now, but, leased);
+        let with_all = live.then(|| with(&[]));
+        let rules = with_all.as_ref().unwrap_or(&config.rules);
+        let judgement = by(rules);
+        let mut leases = Vec::new();
+        // Leases only ever allow: where nothing is stricter without all of them, none was used.
+        if live && by(&config.rules).verdict > judgement.verdict {
+            // Taken away one after the other, those that are counted first: what cannot go was used. So
+            // of two that cover the call one is.
+            let mut order: Vec<&LeaseGrant> =
+                self.leases.iter().filter(|lease| lease.is_live(now)).collect();
+            order.sort_by_key(|lease| lease.uses_left.is_none());
+            let mut without = Vec::new();
+            for lease in order {
+                without.push(lease.lease);
+                if by(&with(&without)).verdict > judgement.verdict {
+                    without.pop();
+                    leases.push(lease.lease);
+                }
+            }
+            leases.sort_unstable();
+        }
         let followed = || context.provenance.followed_bits(&call.tool, &inspection.effects);
         let link_bits = (judgement.verdict != Verdict::Deny).then(followed).flatten();
+        let taken_out = context.provenance.taken_out_of(&call.input, &inspection.effects);
+        let ways = self.ways_of_call(&facts, &GateContext { rules, ..context }, &judgement);
+        let mut inspection = inspection;
+        if let Some(diff) = inspection.diff.as_mut().filter(|_| !taken_out.is_empty()) {
+            // Faces show this one, also when the call is done: what is sent, not the draft.
+            *diff = diff_without(diff, &self.said);
+        }
         Some(
             CallJudged {
                 call: id,
@@ -542,6 +579,9 @@ impl Session {
                 inspection,
                 leases,
                 link_bits,
+                taken_out,
+                ways,
+                carries: labels.map(|labels| labels.carries),
             }
             .into(),
         )
@@ -553,10 +593,7 @@ impl Session {
         if changed.is_empty() {
             return None;
         }
-        let mut label: Label = self.turn_label().clone();
-        if let Some(inspection) = &call.inspection {
-            label.join(&label::of_result(&inspection.effects));
-        }
+        let label = self.label_of_call(call).clone().joined_with(&call.planned_label());
         let origins = || label.origins.iter().cloned().collect::<Vec<_>>().join(", ");
         label.is_external().then(origins)
     }
@@ -570,13 +607,17 @@ impl Session {
     ) -> Option<Event> {
         let call = self.find_call(id)?;
         let start = call.run_start()?;
+        let mut result = clean.blocks;
+        if !call.taken_out.is_empty() {
+            result.push(MessageBlock::text(taken_out_text(&call.taken_out)));
+        }
         Some(
             CallFinished {
                 call: id,
                 tool: call.tool.clone(),
                 ok: clean.ok,
                 summary: clean.summary,
-                result: clean.blocks,
+                result,
                 confirmed: start.confirmed,
                 bytes: clean.bytes,
                 duration_ms: now.ms_since(start.at),
@@ -584,12 +625,13 @@ impl Session {
                 full: clean.full,
                 marks: self.mark_source(call, &clean.changed),
                 changed: clean.changed,
-                label: clean.label,
+                label: self.given_label(call, clean.label),
                 withheld: clean.withheld,
                 notes: notes
                     .into_iter()
                     .filter(|note| self.told.get(&note.section) != Some(&note.text))
                     .collect(),
+                handle: clean.handle,
                 news: clean.news,
             }
             .into(),

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::Event;
+use super::Session;
+use crate::event::{CallFinished, Event};
+use crate::tool::ResultEffect;
 
 /// Bits that these facts of one session say were told. A sub-agent of which they know no end has told all
 /// that it was lent.
@@ -21,6 +23,15 @@ pub fn told_link_bits<'a>(facts: impl IntoIterator<Item = &'a Event>) -> u32 {
         }
     }
     lent.into_values().fold(told, u32::saturating_add)
+}
+
+/// Takes the links that a call brought, where it ran and the model is told what it brought.
+pub(super) fn take_links(s: &mut Session, f: &CallFinished, ran: bool) {
+    let links = f.news.iter().filter_map(|news| match news {
+        ResultEffect::Links { links } if ran && f.withheld.is_none() => Some(links),
+        _ => None,
+    });
+    s.trail.take_links(f.call, links.flatten());
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! What the gate may look at of a session: the same for a call that is made and for one that
 //! `weir permissions explain` only asks about. Not here: any verdict.
 
-use crate::governance::lease::with_leases;
+use crate::governance::lease::{LeaseCall, with_leases};
 use crate::governance::rules::RuleSet;
 use crate::governance::trail::LinkTrail;
 use crate::governance::{GateContext, Provenance};
 use crate::ids::Timestamp;
 
-use super::Session;
+use super::{CallState, Session};
 
 impl Session {
     /// The session as gates see it, judged by `rules`; `None` before it was opened.
@@ -25,16 +25,27 @@ impl Session {
             changes: self.changes,
             unknown: &self.unknown,
             provenance: Provenance {
-                label: self.turn_label(),
                 history: &self.history,
-                said: &self.said,
+                members: self.handles.members(),
                 approved: &self.approved,
-                trail: &self.trail,
+                own: &config.own_addresses,
                 canary: config.guards.canary.as_deref(),
                 canaries_before: &config.guards.canaries_before,
                 validates: config.guards.validate_output,
+                ..self.link_provenance()
             },
         })
+    }
+
+    /// The same, as `call` is judged by it.
+    pub(super) fn gate_context_of_call<'a>(
+        &'a self,
+        rules: &'a RuleSet,
+        call: &'a CallState,
+    ) -> Option<GateContext<'a>> {
+        let mut context = self.gate_context(rules)?;
+        context.provenance.label = self.label_of_call(call);
+        Some(context)
     }
 
     /// What of the session says which addresses are links (K10).
@@ -52,8 +63,13 @@ impl Session {
         &self.trail
     }
 
-    /// `rules` with what the session's leases allow at `now`.
-    pub fn rules_with_leases(&self, rules: &RuleSet, now: Timestamp) -> RuleSet {
-        with_leases(rules, &self.leases, now, None)
+    /// `rules` with what the session's leases allow of `call` at `now`.
+    pub fn rules_with_leases(
+        &self,
+        rules: &RuleSet,
+        now: Timestamp,
+        call: LeaseCall<'_>,
+    ) -> RuleSet {
+        with_leases(rules, &self.leases, self.turn_label(), now, &[], call)
     }
 }

@@ -345,8 +345,9 @@ impl Session {
         for call in turn.calls {
             let result = call.call_result().cloned().unwrap_or_default();
             run.count_call(&call, &result);
+            let gave = plain_text(result.given_blocks());
             let CallResult { ok, blocks, whole, .. } = result;
-            let gave = StepOutput::from_result(&call.tool, plain_text(&blocks), whole);
+            let gave = StepOutput::from_result(&call.tool, gave, whole);
             let at = given.len();
             let expect = calls.get(at).and_then(|call| call.expect.as_ref());
             let came = match ok {
@@ -461,7 +462,10 @@ pub(super) fn apply_steps(s: &mut Session, f: &RecipeStepped) {
     s.next.call = s.next.call.max(last);
     if let Some(turn) = s.turn.as_mut().filter(|turn| turn.id == f.turn) {
         let blocks = f.calls.iter().cloned().map(MessageBlock::Call);
-        turn.calls = blocks.filter_map(|block| CallState::from_block(&block)).collect();
+        let (handles, label) = (&s.handles, turn.label.clone());
+        let calls = blocks.filter_map(|block| CallState::from_block(&block));
+        // What an earlier step brought is given on by its name, as a model does it.
+        turn.calls = calls.map(|call| call.with_carried(handles, &label)).collect();
         turn.stage = TurnStage::Working;
     }
 }

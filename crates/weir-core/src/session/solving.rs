@@ -75,7 +75,8 @@ impl SolvingRun {
 /// A call was answered. Those that only steer the agent are no part of what was done.
 pub(super) fn note_finished_call(s: &mut Session, f: &CallFinished) {
     let steers = s.find_tool(&f.tool).is_some_and(|tool| tool.group == ToolGroup::Agent);
-    let input = s.find_call(f.call).map(|call| call.input.clone());
+    // As it was written: words of handles are nothing to learn.
+    let input = s.find_call(f.call).map(|call| call.written_input().clone());
     let Some(run) = s.run.as_mut().filter(|_| !steers) else { return };
     match input.filter(|_| f.ok) {
         Some(input) => run.solving.add_call(f.call, SolvedCall { tool: f.tool.clone(), input }),

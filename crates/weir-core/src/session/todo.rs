@@ -16,7 +16,7 @@ impl Session {
             return owed;
         };
         if run.cancel.is_some() {
-            let calls = self.turn.iter().flat_map(|turn| &turn.calls);
+            let calls = self.turn.iter().flat_map(TurnState::all_calls);
             owed.extend(calls.filter_map(CallState::ending_effect));
             let cut = self.turn.iter().filter(|turn| turn.stage == TurnStage::Thinking);
             owed.extend(cut.map(|turn| Effect::Salvage { turn: turn.id }));
@@ -58,7 +58,16 @@ impl Session {
             TurnStage::Thinking => owed.push(Effect::Ask { turn: turn.id }),
             TurnStage::Working => {
                 owed.extend(turn.open_calls(self).filter_map(|call| self.owed_by_call(call)));
-                let asking = turn.open_calls(self).filter_map(CallState::open_approval);
+                owed.extend(turn.open_steps(self).filter_map(
+                    |step| match turn.is_left_over(step) {
+                        false => self.owed_by_call(step),
+                        true => step.ending_effect(),
+                    },
+                ));
+                let ahead = self.steps_to_look_at(turn);
+                owed.extend(ahead.map(|step| Effect::Inspect { call: step.id }));
+                let open = turn.open_calls(self).chain(turn.open_steps(self));
+                let asking = open.filter_map(CallState::open_approval);
                 owed.extend(
                     asking.filter_map(|open| open.expires).map(|until| Effect::Wait { until }),
                 );
@@ -69,6 +78,7 @@ impl Session {
     fn owed_by_call(&self, call: &CallState) -> Option<Effect> {
         match &call.stage {
             CallStage::Proposed => Some(Effect::Inspect { call: call.id }),
+            CallStage::Asking(open) if open.at.is_some() => None,
             CallStage::Asking(open) => Some(Effect::AskPerson { approval: open.approval.clone() }),
             CallStage::Questioning(question) => {
                 Some(Effect::AskQuestion { question: question.clone() })
@@ -89,7 +99,7 @@ impl Session {
 }
 
 impl CallState {
-    /// What is owed by a call of a run that is being ended.
+    /// What is owed by a call of a run that is being ended, or by a step whose program is over.
     fn ending_effect(&self) -> Option<Effect> {
         match self.stage {
             CallStage::Started(_) => Some(Effect::Stop { call: self.id }),

@@ -79,9 +79,7 @@ impl TurnState {
         &'a self,
         session: &Session,
     ) -> impl Iterator<Item = &'a CallState> + Clone + use<'a> {
-        let beside =
-            |call: &CallState| session.find_tool(&call.tool).is_none_or(|tool| tool.parallel_safe);
-        let parallel = self.calls.iter().all(beside);
+        let parallel = self.calls.iter().all(|call| session.runs_beside(call));
         let open = self.calls.iter().filter(|call| !call.is_done());
         open.take(if parallel { usize::MAX } else { 1 })
     }
@@ -155,8 +153,10 @@ impl Session {
             }
         }
         if let Some(turn) = &mut self.turn {
+            let (handles, label) = (&self.handles, turn.label.clone());
+            let calls = calls.into_iter().map(|call| call.with_carried(handles, &label));
             turn.stage = super::TurnStage::Working;
-            turn.calls = calls;
+            turn.calls = calls.collect();
         }
     }
 
@@ -211,6 +211,10 @@ impl Session {
     /// are counted in that order (L5, L7).
     pub(super) fn fold_turn(&mut self) {
         let Some(turn) = self.turn.take() else { return };
+        // Whatever became of a program, what its steps gave may have come into the context by it.
+        for place in turn.steps.iter().filter_map(|step| step.step.as_ref()) {
+            self.label.join(&place.gave);
+        }
         if turn.recipe {
             return self.fold_wave(turn);
         }

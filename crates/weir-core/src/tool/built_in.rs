@@ -39,6 +39,8 @@ pub const MEMORY_KEEPER: &str = "mark_for_memory";
 pub const BRAIN_KEEPER: &str = "brain";
 /// The tool that makes all steps of a recipe.
 pub const RECIPE_EXECUTOR: &str = "execute_recipe";
+/// The tool that runs a program whose steps are calls (U7).
+pub const PROGRAM_RUNNER: &str = "run_program";
 /// The tool by which the agent ends its run with a result.
 pub const RUN_COMPLETER: &str = "attempt_completion";
 /// The tool that finds text in files.
@@ -49,6 +51,13 @@ pub const FILE_EDITOR: &str = "edit_file";
 pub const PAGE_FETCHER: &str = "web_fetch";
 /// The tool that asks the person a question.
 pub const PERSON_ASKER: &str = "ask_followup_question";
+
+/// The tool that puts the words of a handle into the context (U6).
+pub const OPEN_HANDLE: &str = "open_handle";
+/// Has a model that can do nothing answer about the words of a handle.
+pub const EXTRACT_FIELDS: &str = "extract_fields";
+/// The tools that a session has where foreign words are kept beside its context.
+pub const HANDLE_TOOLS: [&str; 2] = [OPEN_HANDLE, EXTRACT_FIELDS];
 
 /// What is special about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +112,8 @@ const ROWS: &[(&str, &[ToolTrait])] = &[
     ("manage_skill", &[NotForChildren, NoRecipeStep]),
     ("run_skill_script", &[NotForChildren]),
     ("manage_tool", &[NotForChildren, NoRecipeStep]),
+    (OPEN_HANDLE, &[Tame]),
+    (EXTRACT_FIELDS, &[Tame]),
     ("inspect_self", &[Tame]),
     ("read_agent_logs", &[Tame]),
     ("update_settings", &[NotForChildren, NoRecipeStep]),

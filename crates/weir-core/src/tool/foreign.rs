@@ -30,6 +30,11 @@ pub fn foreign_tool_name(server: &str, tool: &str) -> String {
     format!("{PREFIX}{server_part}__{tool_part}")
 }
 
+/// The server and the tool in a name of [`foreign_tool_name`]; `None`: it is no such name.
+pub fn split_name(tool: &str) -> Option<(&str, &str)> {
+    tool.strip_prefix(PREFIX)?.split_once("__")
+}
+
 /// The part of a name that stands for its server: what `Mcp(SERVER:*)` names in a rule.
 pub fn server_part(server: &str) -> String {
     let splits = server.contains("__") || server.starts_with('_') || server.ends_with('_');

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{InputSchema, QueryEffect};
+use super::{InputSchema, QueryEffect, argument};
 
 impl QueryEffect {
     /// The free words in `arguments`. A member of a closed set of the tool's own schema, a flag and
@@ -29,7 +29,7 @@ fn collect_words(value: &Value, schema: &Value, words: &mut Vec<String>) {
     }
     match value {
         Value::Null | Value::Bool(_) => (),
-        Value::Number(number) => words.push(number.to_string()),
+        Value::Number(number) => words.push(argument::number_word(number)),
         Value::String(text) if text.trim().is_empty() => (),
         Value::String(text) => words.push(text.clone()),
         Value::Array(items) => {

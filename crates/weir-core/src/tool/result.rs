@@ -3,8 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::ToolSpec;
+use super::{HandleWords, ToolSpec, TypedFields};
 use crate::ids::{BlobId, Seq};
 use crate::knowledge::memory::MemoryNote;
 use crate::knowledge::skill::SkillNote;
@@ -29,6 +30,12 @@ pub struct RawResult {
     pub news: Vec<ResultEffect>,
     /// Whose words it gives back, beyond what its effects say.
     pub label: Label,
+    /// Who gave it says that everybody may read it, and the person believes that.
+    pub is_public: bool,
+    /// The same answer as one value, where the other side gave it so: it is what a handle stands for (U6).
+    pub structured: Option<Value>,
+    /// Which fields of it hold what (U3).
+    pub typed: TypedFields,
 }
 
 impl RawResult {
@@ -42,6 +49,9 @@ impl RawResult {
             changed: Vec::new(),
             news: Vec::new(),
             label: Label::default(),
+            is_public: false,
+            structured: None,
+            typed: TypedFields::default(),
         }
     }
     /// A failure with this text: what failed, why, what to try.
@@ -79,6 +89,8 @@ pub struct CleanResult {
     pub(crate) label: Label,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) withheld: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) handle: Option<Box<HandleWords>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) news: Vec<ResultEffect>,
 }
@@ -95,6 +107,10 @@ impl CleanResult {
     /// Why the content was withheld, when it was (G8 `screen`).
     pub fn withheld_reason(&self) -> Option<&str> {
         self.withheld.as_deref()
+    }
+    /// The foreign words that stand beside the context (U6).
+    pub fn handle_words(&self) -> Option<&HandleWords> {
+        self.handle.as_deref()
     }
     /// Whether the call succeeded.
     pub fn is_ok(&self) -> bool {
@@ -185,10 +201,12 @@ pub enum ResultEffect {
         /// The addresses, as they would be fetched.
         links: Vec<String>,
     },
-    /// A step needed a person's approval, and nobody could be asked about it (C2).
+    /// A step that the call wanted needs a person's approval, and nobody can be asked in this run (C2).
     Unapproved {
-        /// The tool of the step.
+        /// Name of the tool that the step would have used.
         tool: String,
+        /// Why a person would be asked, as a sentence for people.
+        reason: String,
     },
     /// A background job was started, ended, or looked at.
     Job {

@@ -15,6 +15,9 @@ impl Effects {
         if inner.consults {
             return Err("ask the stronger model".into());
         }
+        if inner.opens || inner.extracts > 0 {
+            return Err("open or ask about what is kept as a handle".into());
+        }
         if self.unknown && (inner.contained || !self.contained) {
             return Ok(());
         }
@@ -46,6 +49,9 @@ impl Effects {
         }
         if let Some(send) = inner.sends.iter().find(|send| !self.sends.contains(send)) {
             return Err(format!("send something to {}", send.recipient));
+        }
+        if let Some(act) = inner.acts.iter().find(|act| !self.acts.contains(act)) {
+            return Err(format!("do this: {}", act.describe_act()));
         }
         if let Some(from) = inner.reads_from.iter().find(|from| !self.reads_from.contains(from)) {
             return Err(format!("read from {from}"));
@@ -106,17 +112,7 @@ mod tests {
     use crate::tool::PathPlace;
 
     fn path(path: &str, access: PathAccess, recursive: bool) -> PathEffect {
-        let (place, path) = (PathPlace::Inside, path.to_string());
-        PathEffect {
-            path,
-            access,
-            place,
-            recursive,
-            ignored: None,
-            protected: None,
-            sensitive: None,
-            marked: None,
-        }
+        PathEffect { recursive, ..PathEffect::new(path, access, PathPlace::Inside) }
     }
 
     fn of(paths: Vec<PathEffect>) -> Effects {

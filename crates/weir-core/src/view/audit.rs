@@ -30,7 +30,7 @@ pub fn audit_line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         Event::CallJudged(f) => json!({
             "call": f.call, "verdict": f.verdict, "gate": f.gate, "rule": f.rule,
             "reason": f.reason, "class": f.inspection.class, "leases": f.leases,
-            "label": session.turn_label().to_string(),
+            "label": label_of_call(session, f.call),
             "input": call_input(session, f.call),
         }),
         Event::ApprovalRequested(f) => {
@@ -119,6 +119,10 @@ pub fn audit_line(session: &Session, event: &Event, by: &str) -> Option<Value> {
     let call = out.get("call").and_then(Value::as_str).and_then(|text| text.parse().ok());
     if let Some(call) = call.and_then(|id: CallId| session.find_call(id)) {
         out.entry("tool").or_insert_with(|| json!(call.tool));
+        if let Some(place) = &call.step {
+            out.insert("of".into(), json!(place.of));
+            out.insert("step".into(), json!(place.number));
+        }
     }
     if let Some(config) = session.config() {
         out.insert("profile".into(), json!(config.profile.name));
@@ -128,12 +132,18 @@ pub fn audit_line(session: &Session, event: &Event, by: &str) -> Option<Value> {
     Some(fields)
 }
 
+/// What had decided that the call is made; of a step, with what its program knew.
+fn label_of_call(session: &Session, call: CallId) -> String {
+    let label = session.find_call(call).map(|call| session.label_of_call(call));
+    label.unwrap_or(session.turn_label()).to_string()
+}
+
 fn call_input(session: &Session, call: CallId) -> Value {
     session.find_call(call).map_or(Value::Null, |call| shorten_texts(&call.input))
 }
 
 /// Long texts as length and hash, everything else as it is.
-fn shorten_texts(value: &Value) -> Value {
+pub fn shorten_texts(value: &Value) -> Value {
     match value {
         Value::String(text) if text.chars().count() > TEXT_MAX => {
             json!({ "chars": text.chars().count(), "sha256": sha256_hex(text.as_bytes()) })

@@ -2,12 +2,13 @@
 //! calls and answers, which each face shows in its own way, and what steers a terminal or a page.
 
 use crate::event::{
-    CheckpointRestored, CondenseReason, Decision, Event, LimitLevel, LimitReached, ModelReplied,
-    RunFinished, RunStatus,
+    ApprovalLine, ApprovalRequested, CheckpointRestored, CondenseReason, Decision, Event,
+    LimitLevel, LimitReached, LineTarget, ModelReplied, RunFinished, RunStatus,
 };
 use crate::model::StopReason;
 use crate::profile::LimitName;
 use crate::safe_text::visible_text;
+use crate::tool::NamedGrant;
 
 /// How whoever sits at this machine is called where nobody signed in.
 const PERSON: &str = "person";
@@ -40,6 +41,39 @@ pub fn one_line(text: &str) -> String {
 pub fn to_sentence(text: &str) -> String {
     let text = one_line(text);
     if text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") }
+}
+
+/// Whether "always" is offered: there are rules that it would add, and they are not bound to what was read in
+/// this session (U8).
+pub fn offers_always(asked: &ApprovalRequested) -> bool {
+    !asked.rules.is_empty() && !asked.bound
+}
+
+/// The steps of a question about several, one line each: number, tool, what it does, and whom it reaches
+/// with where that comes from (U8).
+pub fn question_lines(asked: &ApprovalRequested) -> Vec<String> {
+    asked.lines.iter().map(question_line).collect()
+}
+
+/// One step in a line.
+pub fn question_line(line: &ApprovalLine) -> String {
+    let target = |one: &LineTarget| format!("{} ({})", one_line(&one.to), one.from.as_words());
+    let targets: Vec<String> = line.reaches.iter().map(target).collect();
+    // Whom it reaches stands first: nothing that is written about it can push that out of sight.
+    let to =
+        if targets.is_empty() { String::new() } else { format!(" → {}", targets.join(", ")) };
+    let careful = if line.warned { "Careful: " } else { "" };
+    format!("{}. {careful}{}{to}: {}", line.step, one_line(&line.tool), one_line(&line.summary))
+}
+
+/// How the steps of such a question stand in it: `3 steps, allowed or refused together`.
+pub fn lines_head(asked: &ApprovalRequested) -> String {
+    format!("{}, allowed or refused together:", count_text(asked.lines.len(), "step"))
+}
+
+/// What an answer for the session adds where it is bound: `rules`, and how long that holds.
+pub fn bound_rules_text(rules: &str) -> String {
+    format!("{rules}, as long as nothing from elsewhere is read")
 }
 
 /// `1 file`, `2 files`.
@@ -84,6 +118,15 @@ pub fn permission_command(rule: &str) -> String {
     format!("weir permissions add allow '{}'", visible_text(&rule.replace('\'', "'\\''")))
 }
 
+/// What an answer for the session grants by its name, with the hosts that it is (U13).
+pub fn grant_text(grant: &NamedGrant) -> String {
+    format!("{} ({})", one_line(&grant.name), one_line(&grant.hosts.join(", ")))
+}
+
+/// Why an answer for the session stands first, where the question carries `often` (U13).
+pub const OFTEN_ASKED: &str = "You said yes to this kind of question three times or more: an answer for \
+                               this session saves the next.";
+
 /// The mark of a reply that is only the beginning of one; `None`: it is whole.
 pub fn cut_off(reply: &ModelReplied) -> Option<&'static str> {
     (reply.stop == StopReason::Interrupted).then_some("Cut off here: the run was ended.")
@@ -111,6 +154,10 @@ pub fn describe_fact(event: &Event) -> Option<FactLine> {
             (FactTone::Quiet, "Went on where the program had ended.".into())
         }
         Event::ModelFailed(f) => (FactTone::Bad, one_line(&f.message)),
+        Event::ModelReplied(f) if !f.repaired.is_empty() => {
+            let repaired = f.repaired.iter().map(|words| one_line(words)).collect::<Vec<_>>();
+            (FactTone::Quiet, format!("Calls written as text: {}.", repaired.join("; ")))
+        }
         Event::HistoryQuarantined(f) => (
             FactTone::Warn,
             format!("An attachment is withheld from now on: {}", one_line(&f.message)),

@@ -18,6 +18,8 @@ use crate::ids::{BlobId, CallId, InputId, Seq, Timestamp, TurnId};
 use crate::message::MessageBlock;
 use crate::model::Thinking;
 use crate::profile::PermissionMode;
+use crate::session::Session;
+use crate::session::handles::HandleTable;
 use crate::tool::PlanItem;
 
 mod asks;
@@ -44,6 +46,17 @@ impl PlacedFact {
     fn of_kind<F: EventKind>(&self, _fields: &F) -> SeenFact<F> {
         let fact = SharedFact::new(&self.event).expect("the fields are those of this event");
         SeenFact { seq: self.seq, ts: self.ts, fact }
+    }
+
+    /// The same with the words that a person reads in place of names, where there are any.
+    fn of_kind_as_read<F>(&self, fields: &F, as_read: Option<F>) -> SeenFact<F>
+    where
+        F: EventKind + Into<Event>,
+    {
+        match as_read {
+            Some(read) => SeenFact { seq: self.seq, ts: self.ts, fact: SharedFact::from(read) },
+            None => self.of_kind(fields),
+        }
     }
 }
 
@@ -135,6 +148,8 @@ pub struct Transcript {
     begins_run: usize,
     /// Pictures that the last reply shows: the fact that tells of each shows none again.
     pictures: BTreeSet<BlobId>,
+    /// Foreign words that stand beside the context: a person reads them where a reply names them (U6).
+    handles: HandleTable,
     asks: Vec<PendingAsk>,
     unknown: Vec<UnknownCall>,
     jobs: Vec<BackgroundJob>,
@@ -254,7 +269,8 @@ impl Transcript {
                 self.meters.count_request(&f.usage);
                 self.set_activity(Activity::Working);
                 self.pictures = picture_blobs(&f.content);
-                self.changes.push(Change::ReplyAdded(at.of_kind(f)));
+                let reply = at.of_kind_as_read(f, self.reply_as_read(f));
+                self.changes.push(Change::ReplyAdded(reply));
             }
             Event::ImageProduced(f) if self.pictures.remove(&f.blob) => (),
             Event::ImageProduced(f) => self.changes.push(Change::ImageAdded(at.of_kind(f))),
@@ -265,7 +281,10 @@ impl Transcript {
             Event::CheckpointTaken(f) => self.checkpoint_taken(f),
             Event::CallStarted(f) => self.call_started(f.call, at.ts),
             Event::CallReconciled(f) => self.call_reconciled(f),
-            Event::CallFinished(f) => self.call_finished(f, at),
+            Event::CallFinished(f) => {
+                self.handles.keep(f, &BTreeSet::new());
+                self.call_finished(f, at);
+            }
             Event::CallUnknown(f) => self.call_unknown(f, at),
             Event::ApprovalRequested(f) => self.approval_requested(f, at),
             Event::ApprovalResolved(f) => self.approval_resolved(f),
@@ -293,7 +312,7 @@ impl Transcript {
             Event::CancelRequested(_) if self.is_running => {
                 self.activity = Some(Activity::Stopping);
             }
-            Event::RunFinished(f) => self.run_finished(at.of_kind(f)),
+            Event::RunFinished(f) => self.run_finished(f, at),
             // Told in words, where at all.
             Event::CancelRequested(_)
             | Event::SceneSeen(_)
@@ -363,7 +382,46 @@ impl Transcript {
         }
     }
 
-    fn run_finished(&mut self, end: SeenFact<RunFinished>) {
+    /// An empty one that knows the foreign words of `session`, for whoever is told only what happens later.
+    pub fn after(session: &Session) -> Transcript {
+        Transcript { handles: session.handles.clone(), ..Transcript::default() }
+    }
+
+    /// A reply as a person reads it: where it names handles, their words stand there. `None`: it
+    /// names none.
+    pub fn reply_as_read(&self, reply: &ModelReplied) -> Option<ModelReplied> {
+        let shown = |block: &MessageBlock| match block {
+            MessageBlock::Text { text, .. } => {
+                self.handles.shown_text(text).map(MessageBlock::text)
+            }
+            _ => None,
+        };
+        let blocks: Vec<Option<MessageBlock>> = reply.content.iter().map(shown).collect();
+        if blocks.iter().all(Option::is_none) {
+            return None;
+        }
+        let content = blocks.into_iter().zip(&reply.content);
+        let content =
+            content.map(|(shown, as_is)| shown.unwrap_or_else(|| as_is.clone())).collect();
+        Some(ModelReplied { content, ..reply.clone() })
+    }
+
+    /// The end of a run as a person reads it.
+    fn end_as_read(&self, end: &RunFinished) -> Option<RunFinished> {
+        let text = self.handles.shown_text(&end.text);
+        let output = end.output.as_ref().and_then(|output| self.handles.shown_value(output));
+        if text.is_none() && output.is_none() {
+            return None;
+        }
+        Some(RunFinished {
+            text: text.unwrap_or_else(|| end.text.clone()),
+            output: output.or_else(|| end.output.clone()),
+            ..end.clone()
+        })
+    }
+
+    fn run_finished(&mut self, f: &RunFinished, at: &PlacedFact) {
+        let end = at.of_kind_as_read(f, self.end_as_read(f));
         self.changes.push(Change::StreamAbandoned);
         (self.is_running, self.ended, self.activity) = (false, Some(end.clone()), None);
         // A question may be answered after its run, and then its call ends.

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::diff::{DiffLineKind, diff_lines};
 use crate::event::ApprovalRequested;
+use crate::governance::each_text;
 use crate::safe_text::visible_text;
 
 pub use crate::safe_text::look_alikes;
@@ -18,8 +19,18 @@ pub use crate::safe_text::look_alikes;
 /// paths. The content of files is left out: people write in every alphabet there.
 pub fn lookalike_remarks(asked: &ApprovalRequested) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    each_text(&asked.input, &mut |text| {
-        if asked.diff.is_some() && text.contains('\n') {
+    if asked.lines.is_empty() {
+        remark_arguments(&asked.input, asked.diff.is_some(), &mut found);
+    }
+    for line in &asked.lines {
+        remark_arguments(&line.input, line.diff.is_some(), &mut found);
+    }
+    found
+}
+
+fn remark_arguments(input: &Value, has_diff: bool, found: &mut Vec<String>) {
+    each_text(input, &mut |text| {
+        if has_diff && text.contains('\n') {
             return;
         }
         for remark in look_alikes(text) {
@@ -28,16 +39,6 @@ pub fn lookalike_remarks(asked: &ApprovalRequested) -> Vec<String> {
             }
         }
     });
-    found
-}
-
-fn each_text(value: &Value, hear: &mut dyn FnMut(&str)) {
-    match value {
-        Value::String(text) => hear(text),
-        Value::Array(items) => items.iter().for_each(|item| each_text(item, hear)),
-        Value::Object(fields) => fields.values().for_each(|item| each_text(item, hear)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => (),
-    }
 }
 
 /// A line of a difference as it is put before a person.

@@ -13,19 +13,7 @@ use weir_core::tool::{EffectClass, Effects, Inspection};
 const WORD: &str = "WEIR-Q7JX4KMBZT2NVAHD";
 
 fn is_stopped(tool: &str, input: &Value) -> bool {
-    let inspection = Inspection {
-        known: true,
-        nearest: None,
-        invalid: None,
-        fails: None,
-        effects: Effects::default(),
-        class: EffectClass::Once,
-        summary: String::new(),
-        diff: None,
-        confirm: None,
-        hooks: Vec::new(),
-        judged: None,
-    };
+    let inspection = Inspection::new(EffectClass::Once, Effects::default(), "");
     let call = CallFacts { call: CallId(1), tool, input, broken: None, inspection: &inspection };
     let context = GateContext {
         visible: &[],

@@ -1,8 +1,12 @@
 //! Tests of the pure machine against whole sessions.
 
 mod canary;
+mod dead_ends;
+mod played;
 mod policy;
+mod program_law;
 mod random_sessions;
 mod recipe_law;
 mod unknown;
 mod unknown_law;
+mod vouching;

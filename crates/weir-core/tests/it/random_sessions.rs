@@ -55,7 +55,7 @@ impl Dice {
     }
 }
 
-const TOOLS: [(&str, bool); 7] = [
+const TOOLS: [(&str, bool); 8] = [
     ("look", true),
     ("search", true),
     ("write", false),
@@ -63,6 +63,7 @@ const TOOLS: [(&str, bool); 7] = [
     ("send", true),
     ("ask", false),
     ("finish", false),
+    ("program", false),
 ];
 
 fn config(dice: &mut Dice) -> SessionConfig {
@@ -98,6 +99,7 @@ fn config(dice: &mut Dice) -> SessionConfig {
             consecutive_mistake_limit: [0, 3][dice.below(2) as usize],
             rate_limit_ms: [0, 0, 50][dice.below(3) as usize],
             parallel_calls: 1 + dice.below(4) as u32,
+            program_steps: [2, 5, 200][dice.below(3) as usize],
             budget_tokens: dice.one_in(8).then_some(2_000),
             run_timeout_ms: dice.one_in(6).then_some(20_000),
             power_steering_frequency: [0, 3][dice.below(2) as usize],
@@ -322,7 +324,10 @@ impl Played {
                 };
                 self.input(SessionInput::Answer(answer));
             }
-            Effect::Run { call } => self.run(*call),
+            Effect::Run { call } => match self.session.find_call(*call) {
+                Some(found) if found.is_program() => self.run_program(*call),
+                _ => self.run(*call),
+            },
             Effect::Stop { call } => self.returned(*call, RawResult::error("stopped")),
             Effect::Reconcile { call } => self.reconcile(*call),
             Effect::Condense => {
@@ -457,7 +462,31 @@ impl Played {
         self.returned(call, raw);
     }
 
+    /// A program asks for another step, or ends; whether it waits for its steps is its own business.
+    fn run_program(&mut self, call: CallId) {
+        // In flight, or taken up again: its permit may have been taken.
+        let _ = self.session.issue_permit(call);
+        if self.dice.one_in(5) {
+            return self.returned(call, RawResult::ok("the program is done"));
+        }
+        let asked = u32::try_from(self.session.program_steps(call).count()).expect("a few");
+        // Now and then a number that is none of its turn: nothing is recorded.
+        let number = asked + 1 - u32::from(self.dice.one_in(10));
+        let ReplyCall { tool, arguments, .. } = self.reply_call();
+        let input = serde_json::from_str(&arguments).unwrap_or_else(|_| json!({}));
+        let may = self.session.may_step(call, number).is_ok();
+        let before = self.facts.len();
+        self.input(SessionInput::Command(SessionCommand::Step { of: call, number, tool, input }));
+        assert_eq!(self.facts.len() > before, may, "what may be asked for is recorded");
+    }
+
     fn returned(&mut self, call: CallId, raw: RawResult) {
+        // Steps of programs bring foreign words now and then: their label floats (U7).
+        let is_step = self.session.find_call(call).is_some_and(|call| call.step.is_some());
+        let label = match is_step && self.dice.one_in(3) {
+            true => Label::external("a.example"),
+            false => Label::default(),
+        };
         let context = FilterContext {
             call,
             tool: None,
@@ -465,7 +494,8 @@ impl Played {
             externalize_over: 0,
             window: 0,
             externalize_to: "",
-            label: &weir_core::governance::label::Label::default(),
+            label: &label,
+            as_handle: false,
             withhold: None,
         };
         let clean = filter_result(raw, &context).clean;
@@ -503,12 +533,18 @@ impl Played {
                 message: "no".into(),
                 retry_after_ms: self.dice.one_in(2).then_some(100),
             },
-            1 => ModelReply::Whole { blocks: Vec::new(), stop: StopReason::End, usage },
+            1 => ModelReply::Whole {
+                blocks: Vec::new(),
+                stop: StopReason::End,
+                usage,
+                repairs: Vec::new(),
+            },
             2 => ModelReply::Whole {
                 blocks: vec![ReplyBlock::Said(MessageBlock::text("Done."))],
                 stop: [StopReason::End, StopReason::MaxTokens, StopReason::Refusal]
                     [self.dice.below(3) as usize],
                 usage,
+                repairs: Vec::new(),
             },
             _ => {
                 let mut blocks = Vec::new();
@@ -518,14 +554,16 @@ impl Played {
                 for _ in 0..1 + self.dice.below(4) {
                     blocks.push(ReplyBlock::Call(self.reply_call()));
                 }
-                ModelReply::Whole { blocks, stop: StopReason::Calls, usage }
+                ModelReply::Whole { blocks, stop: StopReason::Calls, usage, repairs: Vec::new() }
             }
         }
     }
 
     fn reply_call(&mut self) -> ReplyCall {
-        let names =
-            ["look", "look", "search", "write", "write", "once", "send", "ask", "finish", "nope"];
+        let names = [
+            "look", "look", "search", "write", "write", "once", "send", "ask", "finish", "nope",
+            "program",
+        ];
         let tool = names[self.dice.below(names.len() as u64) as usize];
         let arguments = match self.dice.below(10) {
             0 => "{broken".to_string(),
@@ -539,19 +577,9 @@ impl Played {
         let call = self.session.find_call(call).expect("an inspected call exists");
         let mut effects = Effects::default();
         let mut class = EffectClass::Read;
-        let path = |access| PathEffect {
-            path: format!(
-                "{}/a{}",
-                if self.dice.0.is_multiple_of(7) { "secret" } else { "src" },
-                call.input
-            ),
-            access,
-            place: PathPlace::Inside,
-            recursive: false,
-            ignored: None,
-            protected: None,
-            sensitive: None,
-            marked: None,
+        let path = |access| {
+            let folder = if self.dice.0.is_multiple_of(7) { "secret" } else { "src" };
+            PathEffect::new(format!("{folder}/a{}", call.input), access, PathPlace::Inside)
         };
         match call.tool.as_str() {
             "look" => effects.paths.push(path(PathAccess::Read)),
@@ -563,10 +591,8 @@ impl Played {
                 let path = effects.paths[0].path.clone();
                 effects.changes.push(PlannedChange { path, before: FileState::Absent, after });
             }
-            "once" => {
-                class = EffectClass::Once;
-                effects.unknown = true;
-            }
+            "once" => (class, effects.unknown) = (EffectClass::Once, true),
+            "program" => class = EffectClass::Program,
             // No gate asks about it, and it runs beside others.
             "send" => {
                 class = EffectClass::Once;
@@ -598,6 +624,7 @@ impl Played {
             nearest: None,
             invalid: None,
             fails: self.dice.0.is_multiple_of(11).then(|| "it would fail".to_string()),
+            withheld: None,
             effects,
             class,
             summary: format!("Use {}", call.tool),
@@ -710,6 +737,7 @@ fn d7_random_sessions_with_crashes_keep_the_laws() {
     let (mut facts, mut crashes, mut condensed) = (0, 0, [0; 4]);
     let mut recipes = crate::recipe_law::Count::default();
     let mut unknown = crate::unknown_law::Count::default();
+    let mut programs = crate::program_law::Count::default();
     for seed in &seeds {
         let result = std::panic::catch_unwind(|| {
             let mut played = Played::new(*seed);
@@ -725,10 +753,12 @@ fn d7_random_sessions_with_crashes_keep_the_laws() {
             }
             let recipes = crate::recipe_law::check(played.facts.iter().map(|(_, event)| event));
             let unknown = crate::unknown_law::check(played.facts.iter().map(|(_, event)| event));
-            (played.facts.len(), played.crashes, condensed, (recipes, unknown))
+            let steps = crate::program_law::check(played.facts.iter().map(|(_, event)| event));
+            (played.facts.len(), played.crashes, condensed, (recipes, unknown, steps))
         });
         match result {
-            Ok((f, c, d, (r, u))) => {
+            Ok((f, c, d, (r, u, s))) => {
+                programs.add(&s);
                 unknown.unknown += u.unknown;
                 unknown.again += u.again;
                 unknown.settled += u.settled;
@@ -745,7 +775,7 @@ fn d7_random_sessions_with_crashes_keep_the_laws() {
     }
     println!(
         "{} sessions, {facts} facts, {crashes} crashes, taken back and condensed by pass: \
-         {condensed:?}, {recipes:?}, {unknown:?}",
+         {condensed:?}, {recipes:?}, {unknown:?}, {programs:?}",
         seeds.len()
     );
     // What never happens is not tested.
@@ -753,6 +783,7 @@ fn d7_random_sessions_with_crashes_keep_the_laws() {
         assert!(condensed.iter().all(|times| *times > 0), "{condensed:?}");
         let each = [recipes.worked, recipes.left, recipes.interrupted];
         assert!(each.iter().all(|times| *times > 0), "{recipes:?}");
+        assert!(programs.is_seen(), "{programs:?}");
         // Being asked again is too rare to be met by chance: the tests in `unknown` have it.
         let each = [unknown.unknown, unknown.settled, unknown.repeated];
         assert!(each.iter().all(|times| *times > 0), "{unknown:?}");

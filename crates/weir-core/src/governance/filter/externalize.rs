@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Filter, FilterContext, ResultDraft};
+use super::{Filter, FilterContext, ResultDraft, text_of};
 use crate::message::MessageBlock;
 
 mod found;
@@ -49,17 +49,6 @@ impl Filter for ExternalizeFilter {
         blocks.extend(draft.blocks.iter().filter(|b| text_of(b).is_none()).cloned());
         draft.whole = Some(std::mem::replace(&mut draft.blocks, blocks));
         draft.file = Some((path, full));
-    }
-}
-
-fn text_of(block: &MessageBlock) -> Option<&str> {
-    match block {
-        MessageBlock::Text { text, .. } => Some(text),
-        MessageBlock::Thinking { .. }
-        | MessageBlock::Call(_)
-        | MessageBlock::Result { .. }
-        | MessageBlock::Image { .. }
-        | MessageBlock::Document { .. } => None,
     }
 }
 

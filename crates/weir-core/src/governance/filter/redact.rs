@@ -29,6 +29,12 @@ impl Filter for RedactFilter {
         let needles = secret_needles(context.secrets);
         redact_in_place(&mut draft.summary, &needles);
         redact_blocks(&mut draft.blocks, &needles);
+        if let Some(value) = draft.structured.take() {
+            // As text, so that names of fields are looked through too.
+            let mut text = value.to_string();
+            redact_in_place(&mut text, &needles);
+            draft.structured = serde_json::from_str(&text).ok();
+        }
     }
 }
 
@@ -118,6 +124,7 @@ pub(super) fn redact_effects(news: &mut [ResultEffect], secrets: &[String]) {
             ResultEffect::Skill { skill } => redact_in_place(&mut skill.text, &needles),
             ResultEffect::Recalled { words, .. } => redact_in_place(words, &needles),
             ResultEffect::Step { summary, .. } => redact_in_place(summary, &needles),
+            ResultEffect::Unapproved { reason, .. } => redact_in_place(reason, &needles),
             ResultEffect::Made { tool } => redact_in_place(&mut tool.description, &needles),
             ResultEffect::Links { links } => {
                 links.iter_mut().for_each(|link| redact_in_place(link, &needles));
@@ -125,7 +132,6 @@ pub(super) fn redact_effects(news: &mut [ResultEffect], secrets: &[String]) {
             ResultEffect::Found { .. }
             | ResultEffect::Unmade { .. }
             | ResultEffect::Used { .. }
-            | ResultEffect::Unapproved { .. }
             | ResultEffect::Job { .. } => (),
         }
     }

@@ -32,6 +32,7 @@ fn cleaned(raw: RawResult, tool: &ToolSpec, secrets: &[&str]) -> FilterOutput {
             window: 0,
             externalize_to: ".weir/tmp/task",
             label: &crate::label::Label::default(),
+            as_handle: false,
             withhold: None,
         },
     )
@@ -146,6 +147,18 @@ fn g8_secrets_leave_neither_by_text_nor_summary_nor_file() {
     assert_eq!(plain_text(whole.blocks()), text);
     assert_eq!(result.clean.full_blob(), Some(&BlobId(sha256_hex(text.as_bytes()))));
     assert_eq!(result.clean.externalized_path(), Some(path.as_str()));
+}
+
+#[test]
+fn c2_that_a_person_was_missed_is_told_although_the_call_failed() {
+    let reason = "A person must agree to fetching https://a.example/?k=hunter2-hunter2.".into();
+    let news = vec![ResultEffect::Unapproved { tool: "web_fetch".into(), reason }];
+    let raw = RawResult { news, ..RawResult::error("a step failed") };
+    let out = cleaned(raw, &spec("made", false), &["hunter2-hunter2"]);
+    let [ResultEffect::Unapproved { reason, .. }] = out.clean.result_effects() else {
+        panic!("it is not told of: {:?}", out.clean.result_effects());
+    };
+    assert!(reason.contains("a.example") && !reason.contains("hunter2"), "{reason}");
 }
 
 #[test]

@@ -27,11 +27,7 @@ pub(super) fn find_forbidden_deletions(scene: &FloorCommand<'_>) -> Vec<Forbidde
                 .take_while(|w| !matches!(w.text.as_str(), ";" | "+"))
                 .filter(|w| !w.text.starts_with('-') && w.text != "{}")
                 .collect(),
-            "mv" => {
-                let operands: Vec<_> =
-                    arguments.iter().filter(|w| !w.text.starts_with('-')).collect();
-                operands[..operands.len().saturating_sub(1)].to_vec()
-            }
+            "mv" => moved_words(arguments),
             "find" if finds_to_delete(arguments) => {
                 arguments.iter().take_while(|w| !w.text.starts_with(['-', '(', '!'])).collect()
             }
@@ -45,6 +41,8 @@ pub(super) fn find_forbidden_deletions(scene: &FloorCommand<'_>) -> Vec<Forbidde
                         && !w.text.starts_with("--")
                         && w.text.contains(['r', 'R']))
             });
+        // What a move in the sandbox gives another name lies in the workspace as before (U13).
+        let is_kept = name == "mv" && scene.held_inside && !leads_outside(scene, folder, arguments);
         for operand in operands {
             let computed = operand.expands && operand.text.contains(['$', '`']);
             let at = folder.and_then(|folder| resolve_path(scene.rules, folder, &operand.text));
@@ -60,6 +58,7 @@ pub(super) fn find_forbidden_deletions(scene: &FloorCommand<'_>) -> Vec<Forbidde
                 Some(at) if at.path == "." && recursive && name != "find" => {
                     found.push(ForbiddenDeletion::Root);
                 }
+                Some(_) | None if is_kept => {}
                 Some(_) if computed && recursive && !begins_at_known_place(&operand.text) => {
                     found.push(ForbiddenDeletion::Unknown);
                 }
@@ -72,6 +71,45 @@ pub(super) fn find_forbidden_deletions(scene: &FloorCommand<'_>) -> Vec<Forbidde
         found.push(ForbiddenDeletion::Outside);
     }
     found
+}
+
+/// What a move takes away: all but the last word, or all where an option says where to.
+fn moved_words(arguments: &[shell::ShellWord]) -> Vec<&shell::ShellWord> {
+    let mut operands = Vec::new();
+    let mut says_where_to = false;
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.text.as_str() {
+            "-t" | "--target-directory" => {
+                says_where_to = true;
+                words.next();
+            }
+            text if text.starts_with("--t") || text.starts_with("-t") => says_where_to = true,
+            text if text.starts_with('-') => {}
+            _ => operands.push(word),
+        }
+    }
+    if !says_where_to {
+        operands.pop();
+    }
+    operands
+}
+
+/// Whether a word of a move names a place outside the workspace: in the sandbox that is a folder which goes
+/// with the command.
+fn leads_outside(
+    scene: &FloorCommand<'_>,
+    folder: Option<&str>,
+    arguments: &[shell::ShellWord],
+) -> bool {
+    let place = |text: &str| resolve_path(scene.rules, folder.unwrap_or("."), text);
+    let named = |text: &str| place(text).is_some_and(|at| !at.inside);
+    // `--target-directory=/tmp/x`, `-t/tmp/x`.
+    let after_option = |text: &str| text.find('/').is_some_and(|at| named(&text[at..]));
+    arguments.iter().map(|word| word.text.as_str()).any(|text| match text.strip_prefix('-') {
+        Some(option) => after_option(option),
+        None => named(text),
+    })
 }
 
 /// `$HOME/x`, `$PWD/x`: computed, yet known.

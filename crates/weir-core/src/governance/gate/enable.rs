@@ -1,6 +1,6 @@
 //! Asks a person before something of others is switched on, about exactly what it is now (Z9), in every
-//! mode but plan, which switches nothing on. No rule and no lease covers it. Not here: what it may do,
-//! which the call shows.
+//! mode but plan, which switches nothing on. No rule and no lease covers it, and after foreign words the
+//! question warns. Not here: what it may do, which the call shows.
 
 use super::{
     CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, denying_opinion, quote_model_text,
@@ -28,28 +28,29 @@ impl Gate for EnableGate {
             );
             return Some(denying_opinion(self, Some("mode plan".into()), reason));
         }
-        let label = context.provenance.label;
-        if label.is_external() {
-            return Some(denying_opinion(
-                self,
-                None,
-                format!(
-                    "Switching on {names} is refused: foreign words stand in the context ({}). \
-                     Tell the person what you propose; they can switch it on themselves.",
-                    quote_model_text(&label.to_string())
-                ),
-            ));
-        }
         let hash: String = first.hash.chars().take(12).collect();
+        let asked = format!(
+            "A person must agree to switching on {names}, as it is now ({hash}). No rule and no lease \
+             covers it."
+        );
+        let label = context.provenance.label;
+        // Whoever is there decides (U1); where nobody is, every question is a refusal.
+        let reason = match label.is_external() {
+            true => format!(
+                "Careful: it runs and tells the agent what its makers wrote, in later sessions too, so \
+                 read what it may do. {asked} The context is {}. Words from outside may have led to it: \
+                 agree only if you wanted exactly this.",
+                quote_model_text(&label.to_string())
+            ),
+            false => asked,
+        };
         Some(GateOpinion {
             gate: self.name(),
             verdict: Verdict::Ask,
             rule: None,
-            reason: format!(
-                "A person must agree to switching on {names}, as it is now ({hash}). No rule and \
-                 no lease covers it."
-            ),
+            reason,
             exact: true,
+            bound: false,
         })
     }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::governance::rules::{RuleSet, resolve_path, resolve_word};
 use crate::governance::shell::{self, CommandLine, CommandPart, CommandReach, ShellWord};
-use crate::tool::{CommandEffect, PathEffect, PathPlace};
+use crate::tool::{CommandEffect, PathEffect, PathPlace, Tier};
 
 pub(super) struct FloorGate;
 
@@ -26,7 +26,10 @@ impl Gate for FloorGate {
         }
         let mut found: Option<GateOpinion> = None;
         for command in &effects.commands {
-            let scene = FloorCommand::new(command, context.rules);
+            let scene = FloorCommand {
+                held_inside: is_held_inside(command, &effects.paths),
+                ..FloorCommand::new(command, context.rules)
+            };
             if let Some(why) = scene.unread_reason() {
                 found.get_or_insert_with(|| self.judge_unreadable(command, why));
             }
@@ -49,8 +52,7 @@ impl FloorGate {
             "`{what}` needs a person's agreement in every mode: {why}, so nobody can tell what it \
              runs. Write it out plainly."
         );
-        let rule = Some("hard floor: unreadable".to_string());
-        GateOpinion { gate: self.name(), verdict: Verdict::Ask, rule, reason, exact: false }
+        super::asking_opinion(self, Some("hard floor: unreadable".to_string()), reason)
     }
 
     fn by_row(&self, row: &FloorRule, command: &CommandEffect) -> GateOpinion {
@@ -75,7 +77,7 @@ impl FloorGate {
         };
         let rule = Some(format!("hard floor: {}", row.name));
         let exact = row.exact;
-        GateOpinion { gate: self.name(), verdict: row.verdict, rule, reason, exact }
+        GateOpinion { gate: self.name(), verdict: row.verdict, rule, reason, exact, bound: false }
     }
 
     /// Files outside the workspace that no tool opens.
@@ -121,12 +123,20 @@ pub(super) fn is_own(rules: &RuleSet, path: &str) -> bool {
         || (hidden && USUAL.iter().any(usual))
 }
 
+/// Whether the sandbox lets a command write in the workspace and its own temporary folder only.
+fn is_held_inside(command: &CommandEffect, paths: &[PathEffect]) -> bool {
+    let stays = |path: &PathEffect| !path.access.is_write() || path.place == PathPlace::Inside;
+    command.tier != Tier::None && !command.outside_sandbox && paths.iter().all(stays)
+}
+
 /// A command as the rows of the table look at it.
 pub(super) struct FloorCommand<'a> {
     pub(super) effect: &'a CommandEffect,
     pub(super) rules: &'a RuleSet,
     pub(super) line: CommandLine,
     pub(super) reach: CommandReach,
+    /// Nothing outside the workspace can be changed by it, whatever its words come to.
+    pub(super) held_inside: bool,
     /// Folder in which each part of `reach` runs, as far as `cd` tells; `None`: nobody knows.
     folders: Vec<Option<String>>,
     /// Where commands begin: number of the part, number of the word.
@@ -168,7 +178,7 @@ impl<'a> FloorCommand<'a> {
         let named = parts
             .flat_map(|(part, folder)| find_named_paths(part, folder.as_deref(), rules))
             .collect();
-        FloorCommand { effect, rules, line, reach, folders, heads, named }
+        FloorCommand { effect, rules, line, reach, held_inside: false, folders, heads, named }
     }
 
     /// Every command with the folder it runs in.

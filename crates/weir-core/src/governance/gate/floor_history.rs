@@ -191,7 +191,10 @@ fn is_history_rewrite(git: &GitCommand<'_>) -> bool {
 }
 
 pub(super) fn rewrites_commits(scene: &FloorCommand<'_>) -> bool {
-    any_certain(scene, makes_commits_anew)
+    // What the person's own commit was a moment ago, the reflog keeps, and nobody has to follow (U13).
+    let command = scene.effect;
+    let own = command.renews_own_commit && command.published.is_empty() && !command.outside_sandbox;
+    any_certain(scene, |git| makes_commits_anew(git) && !(own && git.name() == "commit"))
 }
 
 fn makes_commits_anew(git: &GitCommand<'_>) -> bool {

@@ -5,11 +5,12 @@
 //! where the table lets a rule or lease of the person lift an ask.
 
 use super::{
-    CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, instructing, quote_model_text,
+    CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, acts, instructing,
+    quote_model_text,
 };
-use crate::governance::Provenance;
 use crate::governance::flow::{self, FlowCell, Sink};
 use crate::governance::rules::{EffectPresence, RuleSet, Ruling};
+use crate::governance::{CONNECT, Provenance};
 use crate::ids::CallId;
 use crate::label::{Label, Taint};
 use crate::message::MessageBlock;
@@ -25,11 +26,15 @@ impl Gate for LabelsGate {
         GateName::Labels
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
-        let taint = context.provenance.label.taint();
+        let taint = context.provenance.call_taint();
         let mut strictest: Option<(FlowCell, EffectFlow)> = None;
         for flow in effect_flows(call, context) {
             let cell = flow::flow_cell(flow.sink, taint);
-            let lifted = cell == FlowCell::AskOrLease && flow.covered;
+            let lifted = match cell {
+                FlowCell::AskOrLease => flow.covered,
+                FlowCell::AskExactly => flow.bound == BoundLease::Held,
+                FlowCell::Mode | FlowCell::AskWarned | FlowCell::Deny => false,
+            };
             let cell = if lifted { FlowCell::Mode } else { cell };
             if strictest.as_ref().is_none_or(|(before, _)| cell > *before) {
                 strictest = Some((cell, flow));
@@ -41,12 +46,60 @@ impl Gate for LabelsGate {
 }
 
 /// One effect with its place in the table.
-struct EffectFlow {
-    sink: Sink,
+pub(super) struct EffectFlow {
+    pub(super) sink: Sink,
     /// The effect in words.
-    what: String,
+    pub(super) what: String,
     /// A rule or lease of the person allows it.
-    covered: bool,
+    pub(super) covered: bool,
+    /// Whether a lease that is bound to its arguments can allow it.
+    pub(super) bound: BoundLease,
+}
+
+/// Whether a lease lets pass what the table wants asked exactly (U8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BoundLease {
+    /// No lease does.
+    Never,
+    /// One could be granted.
+    Possible,
+    /// One was, for these arguments and what stands in the context.
+    Held,
+}
+
+/// Whether bound leases let a whole line of commands pass.
+fn held_lease(ruling: &Ruling<'_>) -> BoundLease {
+    match ruling {
+        Ruling::Allow(by) if by.iter().all(|rule| rule.is_bound()) && !by.is_empty() => {
+            BoundLease::Held
+        }
+        _ => BoundLease::Never,
+    }
+}
+
+/// What a question says of leases.
+const NO_LEASE: &str = " No lease covers it.";
+const SESSION_LEASE: &str = " A yes for this session holds for these arguments, as long as nothing from \
+                             elsewhere is read.";
+
+/// The reason without what it says of leases: for a question whose answer gives none.
+pub(crate) fn without_lease(reason: &str) -> String {
+    reason.replace(NO_LEASE, "").replace(SESSION_LEASE, "")
+}
+
+impl EffectFlow {
+    /// Which lease covers it, as the question says.
+    fn lease_text(&self) -> &'static str {
+        match self.bound {
+            BoundLease::Never => NO_LEASE,
+            BoundLease::Possible | BoundLease::Held => SESSION_LEASE,
+        }
+    }
+
+    /// An effect of which no bound lease speaks.
+    fn plain(sink: Sink, what: String, covered: bool) -> EffectFlow {
+        EffectFlow { sink, what, covered, bound: BoundLease::Never }
+    }
 }
 
 impl LabelsGate {
@@ -56,32 +109,45 @@ impl LabelsGate {
         flow: &EffectFlow,
         context: &GateContext<'_>,
     ) -> Option<GateOpinion> {
-        let label = context.provenance.label;
-        let rule =
-            format!("flow table: {} × {}", flow::sink_text(flow.sink), label.taint().as_str());
+        let (label, taint) = (context.provenance.label, context.provenance.call_taint());
+        let rule = flow::rule_of_cell(flow.sink, taint);
         let because = match label.taint() {
             Taint::Clean => String::new(),
             Taint::Private | Taint::External | Taint::Both => {
                 format!(" The context is {}.", quote_model_text(&label.to_string()))
             }
         };
+        let because = format!("{because}{}", carried_text(&context.provenance));
         let what = &flow.what;
         let (verdict, reason) = match cell {
             FlowCell::Mode => return None,
             FlowCell::AskOrLease => {
-                (Verdict::Ask, format!("A person must agree to {what}.{because}"))
+                let kept = kept_text(flow.sink, label);
+                (Verdict::Ask, format!("A person must agree to {what}.{because}{kept}"))
             }
             FlowCell::AskExactly => (
                 Verdict::Ask,
                 format!(
-                    "A person must agree to exactly this: {what}.{because} No lease covers it."
+                    "A person must agree to exactly this: {what}.{because}{}",
+                    flow.lease_text()
                 ),
             ),
             FlowCell::AskWarned => (Verdict::Ask, warning_text(flow, label, &because)),
             FlowCell::Deny => (Verdict::Deny, format!("{what} is refused.{because}")),
         };
         let exact = matches!(cell, FlowCell::AskExactly | FlowCell::AskWarned);
-        Some(GateOpinion { gate: self.name(), verdict, rule: Some(rule), reason, exact })
+        let bound = cell == FlowCell::AskExactly && flow.bound != BoundLease::Never;
+        Some(GateOpinion { gate: self.name(), verdict, rule: Some(rule), reason, exact, bound })
+    }
+}
+
+/// Whose words a call carries that its context does not have.
+fn carried_text(provenance: &Provenance<'_>) -> String {
+    match provenance.carries.filter(|carries| carries.is_external()) {
+        Some(carries) if !provenance.label.is_external() => {
+            format!(" It carries words that are {}.", quote_model_text(&carries.to_string()))
+        }
+        _ => String::new(),
     }
 }
 
@@ -106,16 +172,30 @@ fn warning_text(flow: &EffectFlow, label: &Label, because: &str) -> String {
              a service manager all that you can"
         }
         Sink::LendSecret => "the command can send the secret wherever it reaches",
+        Sink::Commit => "it costs money or binds you, and may not be taken back",
+        Sink::ChangeIdentity => "it changes who can do what, and that can be used against you",
+        Sink::Destroy => "what it deletes does not come back, and no undo reaches it",
         Sink::Unknown => "nobody knows what it does, and it could carry away what was read",
         _ => "it could carry away what was read, so look at every word of it",
     };
     format!("Careful: {danger}. A person must agree to exactly this: {what}.{because}{wanted}")
 }
 
+/// What a yes does not change: so a person who is asked, and a model that is refused, know of the way that
+/// does.
+fn kept_text(sink: Sink, label: &Label) -> &'static str {
+    if sink != Sink::WriteInstructionByCommand || !label.is_external() {
+        return "";
+    }
+    " Beside foreign words a command changes nothing of that kind for good, whatever is answered: what is \
+     there is read-only, and what is new is taken back. A file tool writes it, if a person agrees."
+}
+
 fn effect_flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<EffectFlow> {
     let (effects, rules) = (&call.inspection.effects, context.rules);
     // The person's word about the tool itself covers what the tool says it sends, or does not say.
-    let covered = matches!(rules.rule_tool(call.tool, EffectPresence::Something), Ruling::Allow(_));
+    let of_tool = rules.rule_tool(call.tool, EffectPresence::Something);
+    let covered = matches!(of_tool, Ruling::Allow(_));
     let mut flows = Vec::new();
     let by_git = |path: &str| effects.run_by_git.iter().any(|run| run == path);
     let by_git = |path: &str| by_git(path).then_some(flow::HOOKS);
@@ -126,13 +206,10 @@ fn effect_flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<EffectFl
     flows.extend(changes.filter_map(|change| {
         let why = flow::instructing_reason(&change.path).or_else(|| by_git(&change.path))?;
         let what = format!("writing {} ({why})", quote_model_text(&change.path));
-        Some(EffectFlow { sink: Sink::WriteInstruction, what, covered: false })
+        Some(EffectFlow::plain(Sink::WriteInstruction, what, false))
     }));
     flows.extend(effects.commands.iter().map(|command| of_command(command, rules)));
-    // Under foreign words the sandbox keeps these paths, and a yes would not open them.
-    if !context.provenance.label.is_external() {
-        flows.extend(effects.commands.iter().filter_map(|command| writes_plainly(command, rules)));
-    }
+    flows.extend(effects.commands.iter().filter_map(|command| writes_plainly(command, rules)));
     let by_command = !effects.commands.is_empty();
     // A question is judged by its words, which its address only repeats.
     let elsewhere = |host: &&HostEffect| {
@@ -141,6 +218,8 @@ fn effect_flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<EffectFl
     let direct = effects.hosts.iter().filter(|host| !elsewhere(host));
     flows.extend(direct.map(|host| of_host(call.tool, host, context)));
     flows.extend(effects.sends.iter().map(|send| of_send(send, context, rules, covered)));
+    let of_act = |act| acts::of_act(call.tool, act, &of_tool, rules, &context.provenance);
+    flows.extend(effects.acts.iter().map(of_act));
     flows.extend(effects.feeds.iter().map(of_feed));
     flows.extend(effects.queries.iter().map(|query| of_query(query, &context.provenance)));
     flows.extend(effects.brain.iter().map(|change| of_brain(change, covered)));
@@ -149,19 +228,16 @@ fn effect_flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<EffectFl
             true => (Sink::RunConfined, "using a tool that a sandbox contains"),
             false => (Sink::Unknown, "using a tool whose effects nobody knows"),
         };
-        flows.push(EffectFlow { sink, what: what.to_string(), covered });
+        flows.push(EffectFlow::plain(sink, what.to_string(), covered));
     }
     flows
 }
-
-/// The way through the proxy that a command asks for: judged with the command.
-const CONNECT: &str = "CONNECT";
 
 fn of_path(path: &PathEffect, by_git: Option<&'static str>, rules: &RuleSet) -> EffectFlow {
     let shown = quote_model_text(&path.path);
     if !path.access.is_write() {
         let what = format!("reading {shown}");
-        return EffectFlow { sink: Sink::ReadWorkspace, what, covered: false };
+        return EffectFlow::plain(Sink::ReadWorkspace, what, false);
     }
     // Below a folder that is given whole lies all that could be made in it (A10).
     let is_whole = path.recursive || path.place != PathPlace::Inside;
@@ -170,18 +246,15 @@ fn of_path(path: &PathEffect, by_git: Option<&'static str>, rules: &RuleSet) -> 
         false => flow::instructing_reason(&path.path),
     };
     match instructs.or(by_git) {
-        Some(why) => EffectFlow {
-            sink: Sink::WriteInstruction,
-            what: format!("writing {shown} ({why})"),
-            covered: matches!(rules.rule_path(path), Ruling::Allow(_)),
-        },
+        Some(why) => {
+            let covered = matches!(rules.rule_path(path), Ruling::Allow(_));
+            EffectFlow::plain(Sink::WriteInstruction, format!("writing {shown} ({why})"), covered)
+        }
         None if path.place != PathPlace::Inside => {
             let what = format!("writing {shown} outside the workspace");
-            EffectFlow { sink: Sink::WriteOutside, what, covered: false }
+            EffectFlow::plain(Sink::WriteOutside, what, false)
         }
-        None => {
-            EffectFlow { sink: Sink::WriteFile, what: format!("writing {shown}"), covered: false }
-        }
+        None => EffectFlow::plain(Sink::WriteFile, format!("writing {shown}"), false),
     }
 }
 
@@ -211,14 +284,15 @@ fn of_command(command: &CommandEffect, rules: &RuleSet) -> EffectFlow {
         false => format!(" with your secret {}", quote_model_text(&command.secrets.join(", "))),
     };
     let no_network = if lent.is_empty() || !reach.is_empty() { "" } else { " and no network" };
-    EffectFlow {
-        sink,
-        what: format!("running `{shown}`{lent}{reach}{no_network}"),
-        covered: matches!(rules.rule_command(command), Ruling::Allow(_)),
-    }
+    let ruling = rules.rule_command(command);
+    // The person agreed to the job when it began to serve, as with what is written to one.
+    let covered = matches!(ruling, Ruling::Allow(_)) || command.reaches_own_jobs_only();
+    let what = format!("running `{shown}`{lent}{reach}{no_network}");
+    EffectFlow { sink, what, covered, bound: held_lease(&ruling) }
 }
 
-/// What a command says that it writes of what later runs or instructs: like a file tool that would.
+/// What a command says that it writes of what later runs or instructs. Asked about with every label: that
+/// more was read never lets through what less would not (Z2).
 fn writes_plainly(command: &CommandEffect, rules: &RuleSet) -> Option<EffectFlow> {
     if command.outside_sandbox || command.read_only {
         return None;
@@ -230,7 +304,12 @@ fn writes_plainly(command: &CommandEffect, rules: &RuleSet) -> Option<EffectFlow
         quote_model_text(&command.command)
     );
     let covered = matches!(rules.rule_command(command), Ruling::Allow(_));
-    Some(EffectFlow { sink: Sink::WriteInstruction, what, covered })
+    // What a job makes is not taken back.
+    let sink = match command.background {
+        true => Sink::WriteInstruction,
+        false => Sink::WriteInstructionByCommand,
+    };
+    Some(EffectFlow::plain(sink, what, covered))
 }
 
 /// A running job that has network is a command with network, whenever it was started (A12). The
@@ -242,7 +321,7 @@ fn of_feed(feed: &FeedEffect) -> EffectFlow {
     };
     let (job, command) = (quote_model_text(&feed.job), quote_model_text(&feed.command));
     let what = format!("writing to the job {job} (`{command}`), which reaches {reach}");
-    EffectFlow { sink: Sink::RunWithNetwork, what, covered: true }
+    EffectFlow::plain(Sink::RunWithNetwork, what, true)
 }
 
 /// The standing permission is a rule for the tool: it covers what no foreign words went into.
@@ -256,7 +335,7 @@ fn of_brain(effect: &BrainEffect, covered: bool) -> EffectFlow {
         effect.change.as_words(),
         quote_model_text(&effect.title)
     );
-    EffectFlow { sink: Sink::KeepInBrain, what, covered }
+    EffectFlow::plain(Sink::KeepInBrain, what, covered)
 }
 
 /// A call that only reads from a foreign server tells it something all the same (A11).
@@ -270,7 +349,7 @@ fn of_query(query: &QueryEffect, provenance: &Provenance<'_>) -> EffectFlow {
     };
     let words = quote_model_text(&query.words.join(" · "));
     let what = format!("asking {} with `{words}`", quote_model_text(&query.server));
-    EffectFlow { sink, what, covered: false }
+    EffectFlow::plain(sink, what, false)
 }
 
 fn of_host(tool: &str, host: &HostEffect, context: &GateContext<'_>) -> EffectFlow {
@@ -286,7 +365,7 @@ fn of_host(tool: &str, host: &HostEffect, context: &GateContext<'_>) -> EffectFl
         let named = listed || provenance.is_named(&host.host);
         let sink = if named { Sink::SendNamed } else { Sink::SendOther };
         let what = format!("sending to {shown} ({})", quote_model_text(&host.method));
-        return EffectFlow { sink, what, covered: listed };
+        return EffectFlow::plain(sink, what, listed);
     }
     let sink = match listed {
         true if (exactly && is_bare(host)) || provenance.is_asked(&host.url) => Sink::FetchListed,
@@ -296,7 +375,7 @@ fn of_host(tool: &str, host: &HostEffect, context: &GateContext<'_>) -> EffectFl
         false if provenance.is_asked(&host.url) => Sink::FetchAsked,
         false => Sink::FetchOther,
     };
-    EffectFlow { sink, what: format!("fetching {shown}"), covered: listed }
+    EffectFlow::plain(sink, format!("fetching {shown}"), listed)
 }
 
 /// Whether an address is its host and nothing else: no port, path or query of its own.
@@ -311,19 +390,34 @@ fn of_send(
     rules: &RuleSet,
     covered: bool,
 ) -> EffectFlow {
-    let listed = matches!(rules.rule_send(send), Ruling::Allow(_));
-    let named = listed || context.provenance.is_named(&send.recipient);
+    let ruling = rules.rule_send(send);
+    let listed = matches!(ruling, Ruling::Allow(_));
     let covered = covered || listed;
-    let sink = if named { Sink::SendNamed } else { Sink::SendOther };
+    let bound = match &ruling {
+        Ruling::Allow(by) if by.iter().any(|rule| rule.is_bound()) => BoundLease::Held,
+        _ => BoundLease::Never,
+    };
+    let sink = match () {
+        () if context.provenance.is_own(&send.recipient) => Sink::SendOwn,
+        () if listed || context.provenance.is_named(&send.recipient) => Sink::SendNamed,
+        () => Sink::SendOther,
+    };
     let what = format!(
         "sending to {} by {}",
         quote_model_text(&send.recipient),
         quote_model_text(&send.by)
     );
-    EffectFlow { sink, what, covered }
+    EffectFlow { sink, what, covered, bound }
 }
 
 impl Provenance<'_> {
+    /// The column of the flow table for a call: whether foreign words chose it, and whether private data
+    /// leaves with it (U4).
+    fn call_taint(&self) -> Taint {
+        let carries = self.carries.unwrap_or(self.label);
+        Taint::of_parts(self.label.is_external(), self.label.is_private() || carries.is_private())
+    }
+
     /// Whether the person wrote this address, or approved a call with it.
     fn is_asked(&self, url: &str) -> bool {
         let bare = url.trim_end_matches('/');
@@ -338,8 +432,14 @@ impl Provenance<'_> {
         self.said.iter().any(|said| stands_in(said, bare) || stands_in(said, plain))
     }
 
+    /// Whether the person wrote this address with its scheme, letter for letter.
+    pub(in crate::governance) fn is_written_out(&self, url: &str) -> bool {
+        let bare = url.trim_end_matches('/');
+        bare.contains("://") && self.said.iter().any(|said| stands_in(said, bare))
+    }
+
     /// Whether the person named this recipient, or approved a call with it.
-    fn is_named(&self, recipient: &str) -> bool {
+    pub(super) fn is_named(&self, recipient: &str) -> bool {
         let recipient = recipient.to_lowercase();
         !recipient.trim().is_empty()
             && (self.approved.iter().any(|text| text.to_lowercase() == recipient)

@@ -7,6 +7,9 @@ use crate::profile::LimitName;
 
 /// Answers of the stronger model that one run gets.
 const CONSULTS_MAX: u32 = 3;
+/// Bits that typed extraction may steer per foreign source and session (U12): a few fields of a few dozen
+/// texts, and less than a key.
+const EXTRACT_BITS_MAX: u32 = 256;
 
 pub(super) struct LimitsGate;
 
@@ -23,6 +26,19 @@ impl Gate for LimitsGate {
                 format!(
                     "This run has asked the stronger model {CONSULTS_MAX} times, which is all that \
                      one run may. Go on with what you know."
+                ),
+            ));
+        }
+        let bits =
+            context.provenance.extracted_bits.saturating_add(call.inspection.effects.extracts);
+        if call.inspection.effects.extracts > 0 && bits > EXTRACT_BITS_MAX {
+            return Some(denying_opinion(
+                self,
+                Some(format!("extract_fields: {EXTRACT_BITS_MAX} bits of a source")),
+                format!(
+                    "What was extracted from these words could tell {bits} bits with this, and foreign \
+                     words may steer a session by {EXTRACT_BITS_MAX}. Ask for fewer or narrower \
+                     fields, or open the words."
                 ),
             ));
         }

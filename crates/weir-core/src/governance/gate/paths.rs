@@ -58,10 +58,11 @@ impl PathsGate {
         if at.place == PathPlace::Escapes {
             return Some(denying_opinion(
                 self,
-                Some("workspace roots".into()),
+                Some("hard floor: a link out of the workspace".into()),
                 format!(
-                    "{path} leads out of the workspace by a link. Use a path inside it; what lies \
-                     outside is named by its own path, which a person may be asked about."
+                    "The path leads out of the workspace by a link, which no mode follows. It leads to \
+                     {path}: name that instead, and what lies outside is judged, and asked about, by its \
+                     own path."
                 ),
             ));
         }

@@ -1,11 +1,12 @@
 //! The rules of people and, where they are silent, the permission mode (C3).
 
-use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, quote_model_text};
+use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, acts, quote_model_text};
 use crate::governance::rules::{EffectPresence, Rule, RuleSet, Ruling};
 use crate::governance::shell;
 use crate::profile::PermissionMode;
 use crate::tool::{
-    CommandEffect, Effects, HostEffect, PathAccess, PathEffect, PathPlace, SendEffect,
+    ActEffect, ActKind, CommandEffect, Effects, HostEffect, PathAccess, PathEffect, PathPlace,
+    QueryEffect, SendEffect,
 };
 
 pub(super) struct RulesGate;
@@ -16,33 +17,45 @@ impl Gate for RulesGate {
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let effects = &call.inspection.effects;
-        let items = effect_items(effects);
+        let items = effect_items(call.tool, effects);
         let nothing = items.is_empty() && effects.spawns.is_none();
         let touches = if nothing { EffectPresence::Nothing } else { EffectPresence::Something };
         let tool = context.rules.rule_tool(call.tool, touches);
-        if let Ruling::Deny(rule) = tool {
-            return Some(self.by_rule(Verdict::Deny, rule, &format!("calls of {}", call.tool)));
+        let what = || format!("calls of {}", call.tool);
+        let mut strictest = None;
+        let untold = !effects.unknown && effects.acts.is_empty() && effects.queries.is_empty();
+        let undeclared = context.rules.rule_undeclared(call.tool);
+        for ruling in [Some(&tool), untold.then_some(&undeclared)].into_iter().flatten() {
+            match ruling {
+                Ruling::Deny(rule) => return Some(self.by_rule(Verdict::Deny, rule, &what())),
+                Ruling::Ask(rule) => {
+                    keep_stricter(&mut strictest, Some(self.by_rule(Verdict::Ask, rule, &what())));
+                }
+                Ruling::Allow(_) | Ruling::Silent => (),
+            }
         }
-        let mut strictest = match tool {
-            Ruling::Ask(rule) => {
-                Some(self.by_rule(Verdict::Ask, rule, &format!("calls of {}", call.tool)))
-            }
-            Ruling::Deny(_) | Ruling::Allow(_) | Ruling::Silent => None,
-        };
-        let allowed = matches!(tool, Ruling::Allow(_));
+        for query in &effects.queries {
+            keep_stricter(&mut strictest, self.judge_query(call.tool, query, context.rules));
+        }
         for item in items {
-            // It reads what a page or a search led to, and tells next to nothing (K10).
-            let opinion = match follows_freely(call.tool, &item, context) {
-                true => self.judge_item(&item, true, context),
-                false => self.judge_item(&item, allowed, context),
+            let allowed = match &item {
+                EffectItem::Act(_, act) => acts::covers_act(&tool, act),
+                _ => matches!(tool, Ruling::Allow(_)),
             };
-            let stricter = opinion.as_ref().map(|o| o.verdict)
-                > strictest.as_ref().map(|o: &GateOpinion| o.verdict);
-            if stricter {
-                strictest = opinion;
-            }
+            // It reads what a page or a search led to, and tells next to nothing (K10).
+            let free =
+                follows_freely(call.tool, &item, context) || stays_with_person(&item, context);
+            keep_stricter(&mut strictest, self.judge_item(&item, allowed || free, context));
         }
         strictest
+    }
+}
+
+/// Keeps the stricter of two opinions; of equals the first.
+fn keep_stricter(kept: &mut Option<GateOpinion>, found: Option<GateOpinion>) {
+    let verdict = |opinion: &Option<GateOpinion>| opinion.as_ref().map(|one| one.verdict);
+    if verdict(&found) > verdict(kept) {
+        *kept = found;
     }
 }
 
@@ -56,10 +69,13 @@ enum EffectItem<'a> {
     /// A request, and whether it only reads.
     Host(&'a HostEffect, RequestUse),
     Send(&'a SendEffect),
-    Unknown,
+    /// What a tool is declared to do at its server.
+    Act(&'a str, &'a ActEffect),
+    /// A tool of which nobody knows what it does.
+    Unknown(&'a str),
 }
 
-fn effect_items(effects: &Effects) -> Vec<EffectItem<'_>> {
+fn effect_items<'a>(tool: &'a str, effects: &'a Effects) -> Vec<EffectItem<'a>> {
     let mut items: Vec<EffectItem<'_>> = effects.paths.iter().map(EffectItem::Path).collect();
     let announced =
         |path: &str| effects.paths.iter().any(|p| p.access.is_write() && p.path == path);
@@ -71,8 +87,9 @@ fn effect_items(effects: &Effects) -> Vec<EffectItem<'_>> {
         EffectItem::Host(host, reads)
     }));
     items.extend(effects.sends.iter().map(EffectItem::Send));
+    items.extend(effects.acts.iter().map(|act| EffectItem::Act(tool, act)));
     if effects.unknown {
-        items.push(EffectItem::Unknown);
+        items.push(EffectItem::Unknown(tool));
     }
     items
 }
@@ -87,7 +104,8 @@ impl EffectItem<'_> {
             EffectItem::Command(command) => rules.rule_command(command),
             EffectItem::Host(host, _) => rules.rule_host(host),
             EffectItem::Send(send) => rules.rule_send(send),
-            EffectItem::Unknown => Ruling::Silent,
+            EffectItem::Act(tool, act) => rules.rule_act(tool, act),
+            EffectItem::Unknown(tool) => rules.rule_undeclared(tool),
         }
     }
 
@@ -101,7 +119,8 @@ impl EffectItem<'_> {
             EffectItem::Change(_)
             | EffectItem::Command(_)
             | EffectItem::Send(_)
-            | EffectItem::Unknown => false,
+            | EffectItem::Act(..)
+            | EffectItem::Unknown(_) => false,
         };
         let inside = match self {
             EffectItem::Path(path) => path.place == PathPlace::Inside,
@@ -109,8 +128,15 @@ impl EffectItem<'_> {
             EffectItem::Command(_)
             | EffectItem::Host(..)
             | EffectItem::Send(_)
-            | EffectItem::Unknown => false,
+            | EffectItem::Act(..)
+            | EffectItem::Unknown(_) => false,
         };
+        if let EffectItem::Command(command) = self
+            && mode == AutoEdit
+            && command.reaches_own_jobs_only()
+        {
+            return (Allow, RuleLift::ByRule);
+        }
         if let EffectItem::Command(command) = self
             && !command.has_network()
         {
@@ -166,7 +192,8 @@ impl EffectItem<'_> {
                     quote_model_text(&send.by)
                 )
             }
-            EffectItem::Unknown => "a tool whose effects are not known".to_string(),
+            EffectItem::Act(_, act) => quote_model_text(&act.describe_act()),
+            EffectItem::Unknown(_) => "a tool whose effects are not known".to_string(),
         }
     }
 }
@@ -180,6 +207,25 @@ fn follows_freely(tool: &str, item: &EffectItem<'_>, context: &GateContext<'_>) 
         }
         PermissionMode::Ask => context.provenance.follows_agreed_link(tool, host),
         PermissionMode::Plan => false,
+    }
+}
+
+/// Whether this goes to nobody but the person (U5): to an address of theirs, or, in a mode in which
+/// changes pass that can be undone, into what is their own at a server.
+fn stays_with_person(item: &EffectItem<'_>, context: &GateContext<'_>) -> bool {
+    let changes_pass = || matches!(context.mode, PermissionMode::AutoEdit | PermissionMode::Full);
+    match item {
+        EffectItem::Send(send) => context.provenance.is_own(&send.recipient),
+        EffectItem::Act(_, act) => match act.kind {
+            ActKind::Send => context.provenance.sends_to_self(act),
+            ActKind::Own => changes_pass(),
+            ActKind::Destroy | ActKind::Identity | ActKind::Commit => false,
+        },
+        EffectItem::Path(_)
+        | EffectItem::Change(_)
+        | EffectItem::Command(_)
+        | EffectItem::Host(..)
+        | EffectItem::Unknown(_) => false,
     }
 }
 
@@ -214,6 +260,17 @@ impl RulesGate {
             rule: Some(rule.to_string()),
             reason,
             exact: false,
+            bound: false,
+        }
+    }
+
+    /// What rules that name arguments say of a question to a server; no mode wants it asked.
+    fn judge_query(&self, tool: &str, query: &QueryEffect, rules: &RuleSet) -> Option<GateOpinion> {
+        let what = || format!("asking {}", quote_model_text(&query.server));
+        match rules.rule_query(tool, query) {
+            Ruling::Deny(rule) => Some(self.by_rule(Verdict::Deny, rule, &what())),
+            Ruling::Ask(rule) => Some(self.by_rule(Verdict::Ask, rule, &what())),
+            Ruling::Allow(_) | Ruling::Silent => None,
         }
     }
 
@@ -272,6 +329,7 @@ impl RulesGate {
             rule: Some(format!("mode {mode}")),
             reason,
             exact: false,
+            bound: false,
         }
     }
 
@@ -310,6 +368,6 @@ impl RulesGate {
             ),
         };
         let (gate, rule) = (self.name(), Some(rule.to_string()));
-        Some(GateOpinion { gate, verdict, rule, reason, exact: true })
+        Some(GateOpinion { gate, verdict, rule, reason, exact: true, bound: false })
     }
 }

@@ -4,7 +4,10 @@ use super::compiled::WhichRules;
 use super::parse::{HostPattern, MailPattern, RuleKind, RulePathPattern, ShellPattern};
 use super::{Rule, RuleAction, RuleSet};
 use crate::governance::shell::{self, CommandLine, CommandPart, CommandReach, ShellWord};
-use crate::tool::{CommandEffect, HostEffect, PathAccess, PathEffect, PathPlace, SendEffect};
+use crate::tool::{
+    ActEffect, ActKind, CommandEffect, ControlArgument, HostEffect, PathAccess, PathEffect,
+    PathPlace, QueryEffect, SendEffect, foreign,
+};
 
 /// The way of [`SendEffect::by`] that rules of the kind `Mail` are about.
 pub const MAIL: &str = "mail";
@@ -20,6 +23,29 @@ pub enum Ruling<'a> {
     Allow(Vec<&'a Rule>),
     /// No rule is about it.
     Silent,
+}
+
+impl Rule {
+    /// Whether an `Mcp` rule names this tool, by itself or with its whole server.
+    fn names_tool(&self, tool: &str) -> bool {
+        let RuleKind::Mcp { server, tool: its_tool, .. } = &self.kind else { return false };
+        foreign::split_name(tool).is_some_and(|(of, name)| {
+            (server == "*" || server == of) && (its_tool == "*" || its_tool == name)
+        })
+    }
+
+    /// The arguments that it names of this tool, and the tool as it names it; none: it names none.
+    fn tool_arguments(&self, tool: &str) -> Option<(&str, &[ControlArgument])> {
+        let RuleKind::Mcp { tool: its_tool, arguments, .. } = &self.kind else { return None };
+        let names = !arguments.is_empty() && self.names_tool(tool);
+        names.then_some((its_tool.as_str(), arguments.as_slice()))
+    }
+}
+
+/// Whether what a rule forbids is this argument: a server may take another case for the same.
+fn is_alike(forbidden: &ControlArgument, argument: &ControlArgument) -> bool {
+    forbidden.name == argument.name
+        && forbidden.value.to_lowercase() == argument.value.trim().to_lowercase()
 }
 
 fn use_of(edits: bool) -> PathUse {
@@ -54,18 +80,57 @@ impl RuleSet {
     /// The rules about a tool as a whole: its bare name, `Mcp(…)`, and `*` when the call
     /// `touches` anything.
     pub fn rule_tool(&self, tool: &str, touches: EffectPresence) -> Ruling<'_> {
-        let mcp = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
         self.strongest_matching(|rule| match &rule.kind {
             RuleKind::Everything => touches == EffectPresence::Something,
             RuleKind::Tool(name) => name == tool,
-            RuleKind::Mcp { server, tool } => mcp.is_some_and(|(its_server, its_tool)| {
-                (server == "*" || server == its_server) && (tool == "*" || tool == its_tool)
-            }),
+            RuleKind::Mcp { arguments, .. } => arguments.is_empty() && rule.names_tool(tool),
             RuleKind::Path { .. }
             | RuleKind::Shell(_)
             | RuleKind::Web(_)
             | RuleKind::Mail(_)
             | RuleKind::Agent(_) => false,
+        })
+    }
+
+    /// The rules that name arguments of a tool, about what a call of it is declared to do (U2). One that
+    /// forbids counts when what it names stands in the call; one that allows, when it names every
+    /// argument that says what is done, and that is neither a commitment nor a right. Deleting for good
+    /// it allows of a tool that it names.
+    pub fn rule_act(&self, tool: &str, act: &ActEffect) -> Ruling<'_> {
+        self.strongest_matching(|rule| {
+            let Some((its_tool, arguments)) = rule.tool_arguments(tool) else { return false };
+            if rule.action != RuleAction::Allow {
+                let said = || act.control.iter().chain(&act.choices);
+                return arguments.iter().all(|one| said().any(|is| is_alike(one, is)));
+            }
+            let is_lent = match act.kind {
+                ActKind::Own | ActKind::Send => true,
+                ActKind::Destroy => its_tool != "*",
+                ActKind::Identity | ActKind::Commit => false,
+            };
+            let names_all = act.control.iter().all(|is| arguments.contains(is));
+            let is_named = |one: &ControlArgument| act.control.iter().any(|is| is.name == one.name);
+            is_lent && !act.control.is_empty() && names_all && arguments.iter().all(is_named)
+        })
+    }
+
+    /// The rules that name arguments of a tool of which nobody knows which of its arguments say what it
+    /// does, or whose effects do not tell them: they forbid whatever the arguments are, and allow nothing.
+    pub fn rule_undeclared(&self, tool: &str) -> Ruling<'_> {
+        self.strongest_matching(|rule| {
+            rule.action != RuleAction::Allow && rule.tool_arguments(tool).is_some()
+        })
+    }
+
+    /// The rules that name arguments of a tool that only reads, about the words that it asks in.
+    pub fn rule_query(&self, tool: &str, query: &QueryEffect) -> Ruling<'_> {
+        let says = |one: &ControlArgument| {
+            query.words.iter().any(|word| word.trim().to_lowercase() == one.value.to_lowercase())
+        };
+        self.strongest_matching(|rule| {
+            let arguments = rule.tool_arguments(tool);
+            rule.action != RuleAction::Allow
+                && arguments.is_some_and(|(_, arguments)| arguments.iter().all(says))
         })
     }
 

@@ -5,8 +5,12 @@
 
 use super::decide::{EffectPresence, MAIL, Ruling};
 use super::{Rule, RuleAction, RuleOrigin, RuleSet};
+use crate::governance::grants;
 use crate::governance::shell::{self, CommandPart};
-use crate::tool::{CommandEffect, Effects, PathEffect, PathPlace};
+use crate::tool::{
+    ActEffect, ActKind, CommandEffect, ControlArgument, Effects, NamedGrant, PathEffect, PathPlace,
+    foreign,
+};
 
 impl RuleSet {
     /// The allow rules that would have let this call pass and the next of its kind, checked by
@@ -17,7 +21,9 @@ impl RuleSet {
     pub fn offered_rules(&self, tool: &str, effects: &Effects, origin: &RuleOrigin) -> Vec<Rule> {
         let mut texts: Vec<String> = Vec::new();
         if effects.unknown {
-            texts.push(match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+            texts.push(match foreign::split_name(tool) {
+                // A tool that is called so would stand for all of them.
+                Some((server, name)) if server == "*" || name == "*" => return Vec::new(),
                 Some((server, name)) => format!("Mcp({server}:{name})"),
                 None => tool.to_string(),
             });
@@ -30,8 +36,19 @@ impl RuleSet {
             texts.extend(paths.map(path_rule));
             texts.extend(effects.hosts.iter().map(|host| format!("Web({})", host.host)));
             texts.extend(effects.brain.iter().map(|_| tool.to_string()));
+            // A server that may write the workspace names all of it: no question about something else gives
+            // that away.
+            if !effects.acts.is_empty() && paths_are_whole(effects) {
+                return Vec::new();
+            }
             let mails = effects.sends.iter().filter(|send| send.by == MAIL);
             texts.extend(mails.map(|send| format!("Mail({})", send.recipient)));
+            for act in &effects.acts {
+                match act_rule(tool, act) {
+                    Some(offered) => texts.push(offered),
+                    None => return Vec::new(),
+                }
+            }
             for command in &effects.commands {
                 match of_command(command) {
                     Some(offered) => texts.extend(offered),
@@ -41,6 +58,32 @@ impl RuleSet {
         }
         texts.sort_unstable();
         texts.dedup();
+        self.rules_that_suffice(texts, tool, effects, origin)
+    }
+
+    /// The allow rules that `grant` comes to for this very call, none where it does not cover all of it:
+    /// they are for judging this call, and hold for no other (U13).
+    pub fn granted_rules(
+        &self,
+        grant: &NamedGrant,
+        tool: &str,
+        effects: &Effects,
+        origin: &RuleOrigin,
+    ) -> Vec<Rule> {
+        match grants::grant_rule_texts(grant, effects) {
+            Some(texts) => self.rules_that_suffice(texts, tool, effects, origin),
+            None => Vec::new(),
+        }
+    }
+
+    /// The rules of these texts, if alone they let the call pass; else none.
+    fn rules_that_suffice(
+        &self,
+        texts: Vec<String>,
+        tool: &str,
+        effects: &Effects,
+        origin: &RuleOrigin,
+    ) -> Vec<Rule> {
         let mut rules = Vec::new();
         for text in texts {
             match self.parse_rule(RuleAction::Allow, &text, origin.clone()) {
@@ -64,6 +107,7 @@ impl RuleSet {
             && effects.paths.iter().filter(|p| needs_rule(p)).all(|p| allowed(self.rule_path(p)))
             && effects.hosts.iter().all(|host| allowed(self.rule_host(host)))
             && effects.sends.iter().all(|send| allowed(self.rule_send(send)))
+            && effects.acts.iter().all(|act| allowed(self.rule_act(tool, act)))
             && effects.commands.iter().all(|command| allowed(self.rule_command(command)))
     }
 }
@@ -73,12 +117,50 @@ fn needs_rule(path: &PathEffect) -> bool {
     path.access.is_write() || path.place != PathPlace::Inside || path.sensitive.is_some()
 }
 
+/// Whether a folder is written with everything below it.
+fn paths_are_whole(effects: &Effects) -> bool {
+    effects.paths.iter().any(|path| path.recursive && path.access.is_write())
+}
+
 /// The very path: what is agreed to for one file is agreed to for no other that looks like it.
 fn path_rule(path: &PathEffect) -> String {
     let kind = if path.access.is_write() { "Edit" } else { "Read" };
     let name = path.path.replace('\\', "\\\\");
     let name = globset::escape(&name);
     if name.starts_with('/') { format!("{kind}({name})") } else { format!("{kind}(./{name})") }
+}
+
+/// Whether a question about this act can offer a rule for it: then a lease can be bound to it (U8).
+pub(in crate::governance) fn can_offer_act(tool: &str, act: &ActEffect) -> bool {
+    let parses = |text: String| {
+        Rule::parse(RuleAction::Allow, &text, RuleOrigin::new("an approval")).is_ok()
+    };
+    act_rule(tool, act).is_some_and(parses)
+}
+
+/// All that a server's tools send to this very place, or this very tool about this very thing. None for
+/// what is asked each time, and for values that no rule can be written with.
+fn act_rule(tool: &str, act: &ActEffect) -> Option<String> {
+    let (server, name) = foreign::split_name(tool)?;
+    if server == "*" || name == "*" {
+        return None;
+    }
+    let name = match act.kind {
+        ActKind::Own => return Some(format!("Mcp({server}:{name})")),
+        ActKind::Destroy => name,
+        ActKind::Send => "*",
+        ActKind::Identity | ActKind::Commit => return None,
+    };
+    let fits = |word: &str| {
+        let odd = |c: char| c.is_control() || matches!(c, ',' | '=' | '(' | ')');
+        word.trim() == word && !word.contains(odd)
+    };
+    let fit = |one: &ControlArgument| fits(&one.name) && fits(&one.value);
+    if !act.is_told_by_arguments() || !act.control.iter().all(fit) {
+        return None;
+    }
+    let pairs = act.control.iter().map(|one| format!(", {}={}", one.name, one.value));
+    Some(format!("Mcp({server}:{name}{})", pairs.collect::<String>()))
 }
 
 /// A rule for each part that needs one; where a part has no useful beginning, the line as it is.

@@ -2,6 +2,7 @@
 
 use super::RULE_CHARS_MAX;
 use crate::governance::shell;
+use crate::tool::ControlArgument;
 
 /// What a rule is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +19,9 @@ pub(super) enum RuleKind {
     Web(HostPattern),
     /// `Mail(address)`.
     Mail(MailPattern),
-    /// `Mcp(server:tool)`; either may be `*`.
-    Mcp { server: String, tool: String },
+    /// `Mcp(server:tool)`; either may be `*`. With `NAME=VALUE` behind, separated by commas: only calls
+    /// whose declared arguments are these.
+    Mcp { server: String, tool: String, arguments: Vec<ControlArgument> },
     /// `Agent(name)`.
     Agent(String),
 }
@@ -145,7 +147,7 @@ fn parse_bare_rule(text: &str) -> Result<RuleKind, String> {
         "Shell" => Ok(RuleKind::Shell(ShellPattern::All)),
         "Web" => Ok(RuleKind::Web(HostPattern::All)),
         "Mail" => Ok(RuleKind::Mail(MailPattern::All)),
-        "Mcp" => Ok(RuleKind::Mcp { server: "*".into(), tool: "*".into() }),
+        "Mcp" => Ok(RuleKind::Mcp { server: "*".into(), tool: "*".into(), arguments: Vec::new() }),
         "Agent" => Ok(RuleKind::Agent("*".into())),
         name => {
             let valid = name.len() <= 64 && name.bytes().all(is_name_byte);
@@ -329,9 +331,11 @@ fn parse_mail_pattern(specifier: &str) -> Result<MailPattern, String> {
     }
 }
 
-/// `server`, `server:*`, `server:tool`.
+/// `server`, `server:*`, `server:tool`, each also with `, NAME=VALUE` behind it.
 fn parse_mcp_rule(specifier: &str) -> Result<RuleKind, String> {
-    let (server, tool) = specifier.trim().split_once(':').unwrap_or((specifier.trim(), "*"));
+    let mut parts = specifier.split(',').map(str::trim);
+    let named = parts.next().unwrap_or_default();
+    let (server, tool) = named.split_once(':').unwrap_or((named, "*"));
     let valid = |name: &str| name == "*" || (!name.is_empty() && name.bytes().all(is_name_byte));
     if !valid(server) || !valid(tool) {
         return Err(
@@ -341,7 +345,25 @@ fn parse_mcp_rule(specifier: &str) -> Result<RuleKind, String> {
     if server == "*" && tool != "*" {
         return Err("names a tool without its server; write Mcp(server:tool)".into());
     }
-    Ok(RuleKind::Mcp { server: server.to_string(), tool: tool.to_string() })
+    let mut arguments = parts.map(parse_rule_argument).collect::<Result<Vec<_>, String>>()?;
+    if server == "*" && !arguments.is_empty() {
+        return Err("names arguments without a server; write Mcp(server:tool, name=value)".into());
+    }
+    arguments.sort_unstable();
+    arguments.dedup();
+    Ok(RuleKind::Mcp { server: server.to_string(), tool: tool.to_string(), arguments })
+}
+
+/// `NAME=VALUE`.
+fn parse_rule_argument(text: &str) -> Result<ControlArgument, String> {
+    let (name, value) = text.split_once('=').map_or(("", ""), |(n, v)| (n.trim(), v.trim()));
+    if name.is_empty() || value.is_empty() {
+        return Err(format!(
+            "has {text:?} where an argument of the tool belongs; write for example \
+             Mcp(forge:*, project_id=7)"
+        ));
+    }
+    Ok(ControlArgument { name: name.to_owned(), value: value.to_owned() })
 }
 
 fn parse_agent_rule(specifier: &str) -> Result<RuleKind, String> {

@@ -25,16 +25,8 @@ fn with(action: RuleAction, texts: &[&str]) -> RuleSet {
 }
 
 fn path(name: &str) -> PathEffect {
-    PathEffect {
-        path: name.into(),
-        access: PathAccess::Write,
-        place: if name.starts_with('/') { PathPlace::Outside } else { PathPlace::Inside },
-        recursive: false,
-        ignored: None,
-        protected: None,
-        sensitive: None,
-        marked: None,
-    }
+    let place = if name.starts_with('/') { PathPlace::Outside } else { PathPlace::Inside };
+    PathEffect::new(name, PathAccess::Write, place)
 }
 
 fn command(text: &str) -> CommandEffect {
@@ -526,6 +518,10 @@ fn g4_offered_rules_allow_this_call_and_its_kind() {
     }
     let unknown = Effects { unknown: true, ..Effects::default() };
     assert_eq!(texts(&unknown, "tool"), ["tool"]);
+    // The tool by its name, and never more of the server than that.
+    for wide in ["mcp__git__*", "mcp__*__push", "mcp__git__", "mcp__git__a:b", "mcp__git__a)"] {
+        assert!(texts(&unknown, wide).is_empty(), "{wide}");
+    }
 }
 
 #[test]

@@ -12,9 +12,7 @@ const GONE: &str = "## The person's brain\nThe permission to keep things in the 
                     each change asks the person again.";
 
 pub(in crate::prompt) fn brain_section(scene: &PromptScene) -> Option<String> {
-    let mut tools = scene.tools.iter().chain(scene.deferred.iter());
-    let has_tool = tools.any(|tool| tool.name == BRAIN_KEEPER);
-    match (scene.keeps_in_brain && has_tool, scene.brain_told) {
+    match (scene.keeps_in_brain && scene.offers_tool(BRAIN_KEEPER), scene.brain_told) {
         (true, _) => Some(STANDS.to_owned()),
         (false, true) => Some(GONE.to_owned()),
         (false, false) => None,

@@ -28,9 +28,7 @@ pub(in crate::prompt) fn recipes_section(scene: &PromptScene) -> Option<String> 
     if text.is_empty() {
         return None;
     }
-    let offers =
-        |name: &str| scene.has_tool(name) || scene.deferred.iter().any(|tool| tool.name == name);
-    let execute = if offers(RECIPE_EXECUTOR) { EXECUTE } else { "" };
+    let execute = if scene.offers_tool(RECIPE_EXECUTOR) { EXECUTE } else { "" };
     Some(format!("{HEAD}{execute}\n{}", text.trim_end()))
 }
 

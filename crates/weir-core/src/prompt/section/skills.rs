@@ -46,8 +46,7 @@ pub(in crate::prompt) fn own_skills_section(scene: &PromptScene) -> Option<Strin
 
 fn skill_lines(scene: &PromptScene, wanted: impl Fn(&SkillLine) -> bool) -> Option<String> {
     // Whoever cannot read skills has no use for their names; a tool that is only named can be found.
-    let deferred = scene.deferred.iter().any(|tool| tool.name == SKILL_READER);
-    if !scene.has_tool(SKILL_READER) && !deferred {
+    if !scene.offers_tool(SKILL_READER) {
         return None;
     }
     let mut text = String::new();

@@ -109,19 +109,11 @@ impl Case {
     }
 
     fn inspected(&mut self, call: u32, control: Option<AgentControl>) {
-        let inspection = Box::new(Inspection {
-            known: true,
-            nearest: None,
-            invalid: None,
-            fails: None,
-            effects: Effects { control, ..Effects::default() },
-            class: EffectClass::Read,
-            summary: "a test".into(),
-            diff: None,
-            confirm: None,
-            hooks: Vec::new(),
-            judged: None,
-        });
+        let inspection = Box::new(Inspection::new(
+            EffectClass::Read,
+            Effects { control, ..Effects::default() },
+            "a test",
+        ));
         self.input(SessionInput::Answer(EffectAnswer::Inspected {
             call: CallId(call),
             inspection,
@@ -146,7 +138,7 @@ impl Case {
             prefix_expected: 0,
         }));
         let (stop, usage) = (StopReason::End, Usage::default());
-        let reply = ModelReply::Whole { blocks, stop, usage };
+        let reply = ModelReply::Whole { blocks, stop, usage, repairs: Vec::new() };
         self.input(SessionInput::Answer(EffectAnswer::Replied {
             turn,
             reply,
@@ -186,6 +178,7 @@ fn cleaned(call: CallId, raw: RawResult) -> CleanResult {
         call,
         tool: None,
         label: &crate::label::Label::default(),
+        as_handle: false,
         withhold: None,
         secrets: &[],
         externalize_over: 0,

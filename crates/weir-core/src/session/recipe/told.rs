@@ -10,7 +10,7 @@ const INPUT_CHARS_MAX: usize = 400;
 
 /// The line above a result.
 pub(super) fn result_heading(name: &str, step: u32, call: &CallState, how: &str) -> String {
-    let input = call.input.to_string();
+    let input = call.written_input().to_string();
     let mut shown: String = input.chars().take(INPUT_CHARS_MAX).collect();
     if shown.len() < input.len() {
         shown.push('…');

@@ -31,11 +31,17 @@ pub enum AskOutcome {
     Answered,
     /// Nobody answered it.
     Unanswered,
+    /// Nobody said whether the call may run: the time was up, or its run was ended.
+    Lapsed,
 }
 
 impl AskOutcome {
     fn of_decision(decision: Decision) -> AskOutcome {
-        if decision.allows() { AskOutcome::Allowed } else { AskOutcome::Refused }
+        match decision {
+            Decision::Cancelled | Decision::Expired => AskOutcome::Lapsed,
+            _ if decision.allows() => AskOutcome::Allowed,
+            _ => AskOutcome::Refused,
+        }
     }
 }
 
@@ -106,18 +112,23 @@ impl Transcript {
 
     pub(super) fn approval_requested(&mut self, f: &ApprovalRequested, at: &PlacedFact) {
         self.open_ask(PendingAsk::Approval(at.of_kind(f).fact));
-        self.change_call(f.call, |entry| entry.stage = CallStage::Waiting);
+        for call in f.calls() {
+            self.change_call(call, |entry| entry.stage = CallStage::Waiting);
+        }
     }
 
     pub(super) fn approval_resolved(&mut self, f: &ApprovalResolved) {
         let words = decision_text(f.decision, &f.by, f.reason.as_deref());
         let outcome = AskOutcome::of_decision(f.decision);
         let ask = self.close_ask(f.approval.as_str(), outcome, words.clone());
-        self.change_call(f.call, |entry| {
-            let allows = f.decision.allows();
-            entry.stage = if allows { CallStage::Proposed } else { CallStage::Refused };
-            entry.notes.push(CallNote::Told(words));
-        });
+        let request = ask.as_ref().and_then(PendingAsk::request);
+        for call in request.map_or_else(|| vec![f.call], ApprovalRequested::calls) {
+            self.change_call(call, |entry| {
+                let allows = f.decision.allows();
+                entry.stage = if allows { CallStage::Proposed } else { CallStage::Refused };
+                entry.notes.push(CallNote::Told(words.clone()));
+            });
+        }
         // Whoever allows a call settles what its question told them of, and nothing else (D4).
         if let Some(ask) = ask.filter(|ask| f.decision.allows() && !ask.unknown_calls().is_empty())
         {

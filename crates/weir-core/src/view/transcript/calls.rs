@@ -124,6 +124,12 @@ impl CallEntry {
         one_line(&self.proposed.fact.tool)
     }
 
+    /// Which step of which program it is, in words; `None`: the model itself asked for it (U7).
+    pub fn step_words(&self) -> Option<String> {
+        let of = self.proposed.fact.of?;
+        Some(format!("step {} of {of}", self.proposed.fact.step.unwrap_or_default()))
+    }
+
     /// Whether it runs, and not only waits for the person with its sub-agent.
     fn is_at_work(&self) -> bool {
         self.stage == CallStage::Running && !self.agents.iter().any(|agent| agent.asks)

@@ -38,19 +38,7 @@ fn judged_within(
     effects: Effects,
     provenance: Provenance<'_>,
 ) -> Option<GateOpinion> {
-    let inspection = Inspection {
-        known: true,
-        nearest: None,
-        invalid: None,
-        fails: None,
-        effects,
-        class: EffectClass::Once,
-        summary: String::new(),
-        diff: None,
-        confirm: None,
-        hooks: Vec::new(),
-        judged: None,
-    };
+    let inspection = Inspection::new(EffectClass::Once, effects, "");
     let call = CallFacts { call: CallId(1), tool, input, broken: None, inspection: &inspection };
     let context = GateContext {
         visible: &[],

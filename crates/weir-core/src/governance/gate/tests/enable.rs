@@ -27,12 +27,25 @@ fn z9_a_person_is_asked_exactly_in_every_mode_whatever_rules_say() {
     }
 }
 
+/// That nobody there is a refusal is the session's: `scenarios/plugins`.
 #[test]
-fn z9_foreign_words_switch_nothing_on() {
-    let mut world = World::new(PermissionMode::Full, &[]);
-    world.label = Label::external("page.example");
-    let judged = world.effects(enabling());
-    assert_eq!((judged.verdict, judged.gate), (Verdict::Deny, Some(GateName::Enable)));
+fn z9_after_foreign_words_a_person_is_asked_exactly_and_warned() {
+    for mode in PermissionMode::ALL {
+        let mut world = World::new(mode, &["allow tool", "allow Shell(*)"]);
+        world.label = Label::external("page.example");
+        let judged = world.effects(enabling());
+        assert_eq!(judged.gate, Some(GateName::Enable), "{mode}");
+        if mode == PermissionMode::Plan {
+            assert_eq!(judged.verdict, Verdict::Deny);
+            continue;
+        }
+        assert_eq!(judged.verdict, Verdict::Ask, "{mode}");
+        assert!(judged.gates.iter().any(|opinion| opinion.exact), "{mode}");
+        let reason = judged.reason.unwrap_or_default();
+        for part in ["Careful: ", "the plugin demo", "page.example"] {
+            assert!(reason.contains(part), "{part}: {reason}");
+        }
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::label::{Integrity, Taint};
 use crate::message::MessageBlock;
 use crate::tool::{FeedEffect, QueryEffect, SendEffect};
 
-fn labelled(taint: Taint) -> Label {
+pub(super) fn labelled(taint: Taint) -> Label {
     let private = Label::private(Integrity::Workspace, "workspace");
     match taint {
         Taint::Clean => Label::default(),
@@ -57,10 +57,16 @@ fn z2_a_command_that_plainly_writes_what_later_runs_asks_as_a_file_tool_does() {
         "sh -c 'echo x > .circleci/config.yml'",
         "env -S 'touch .envrc'",
     ] {
-        assert_eq!(verdicts(&mut world, &shell(command)), [Ask, Ask, Allow, Allow], "{command}");
+        assert_eq!(verdicts(&mut world, &shell(command)), [Ask; 4], "{command}");
         let mut ruled = World::new(FULL, &[&format!("allow Shell({command})")]);
         if !command.contains('\n') {
-            assert_eq!(verdicts(&mut ruled, &shell(command))[0], Allow, "{command}");
+            // From foreign words on the sandbox holds what there is, and what is new is taken back.
+            assert_eq!(verdicts(&mut ruled, &shell(command)), [Allow; 4], "{command}");
+            // Not of a job, whose files stay: a rule does not answer for it.
+            let mut job = shell(command);
+            job.commands[0].background = true;
+            assert_eq!(verdicts(&mut ruled, &job), [Allow, Allow, Ask, Ask], "{command}");
+            assert!(is_warned(&mut ruled, &job), "{command}");
         }
     }
     for command in [
@@ -75,8 +81,20 @@ fn z2_a_command_that_plainly_writes_what_later_runs_asks_as_a_file_tool_does() {
         "mkdir -p .github/workflows",
         "cargo build",
     ] {
-        assert_eq!(verdicts(&mut world, &shell(command))[0], Allow, "{command}");
+        assert_eq!(verdicts(&mut world, &shell(command)), [Allow; 4], "{command}");
     }
+}
+
+#[test]
+fn z2_a_yes_to_a_command_beside_foreign_words_is_told_what_it_does_not_change() {
+    let mut world = World::new(FULL, &[]);
+    let says = |world: &World| {
+        let reason = world.effects(shell("echo x > AGENTS.md")).reason.unwrap_or_default();
+        reason.contains("what is new is taken back. A file tool writes it")
+    };
+    assert!(!says(&world));
+    world.label = labelled(Taint::External);
+    assert!(says(&world));
 }
 
 #[test]
@@ -281,32 +299,6 @@ fn c3_plan_runs_what_cannot_write() {
 }
 
 proptest! {
-    #[test]
-    fn z2_adding_taint_never_widens(
-        effects in any_effects(),
-        lines in proptest::collection::vec(any_rule(), 0..6),
-        mode in proptest::sample::select(PermissionMode::ALL.to_vec()),
-        tier in proptest::sample::select(vec![Tier::None, Tier::Landlock, Tier::Bubblewrap, Tier::Namespaces]),
-        said in proptest::collection::vec("https://[a-c]{1,2}(\\.[a-c]{1,2}){0,2}/?", 0..2),
-        recipient in proptest::option::of("[a-c]{1,2}"),
-    ) {
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let mut world = World::new(mode, &lines);
-        world.said = said;
-        let mut effects = effects;
-        for command in &mut effects.commands {
-            command.tier = tier;
-        }
-        effects.sends = recipient
-            .map(|recipient| SendEffect { recipient, by: "tool".into() })
-            .into_iter()
-            .collect();
-        let [clean, private, external, both]: [Verdict; 4] =
-            verdicts(&mut world, &effects).try_into().expect("four columns");
-        prop_assert!(clean <= private && clean <= external);
-        prop_assert!(private <= both && external <= both);
-    }
-
     #[test]
     fn z2_every_verdict_of_the_table_names_its_row(
         effects in any_effects(),

@@ -22,8 +22,8 @@ use weir_core::ids::{CallId, SessionId, Timestamp};
 use weir_core::memory::{MemoryKind, MemorySource, MemoryStatus, NewMemory};
 use weir_core::record::{GENESIS, Record};
 use weir_engine::ports::{
-    Append, AuditEntry, Checkpoints, FileContent, IndexedText, Lease, MemoryFilter, RecallQuery,
-    SessionMeta, Snapshot, SnapshotEntry, Store,
+    Append, AskChanges, AuditEntry, Checkpoints, FileContent, IndexedText, Lease, MemoryFilter,
+    RecallQuery, SessionMeta, Snapshot, SnapshotEntry, Store,
 };
 use weir_store::{GitCheckpoints, PostgresStore, PostgresStores, SqliteStore, this_process};
 
@@ -92,6 +92,7 @@ impl Writer {
             recipe_use: Vec::new(),
             solved: Vec::new(),
             usage: Vec::new(),
+            asks: AskChanges::default(),
             meta: SessionMeta {
                 id: session,
                 workspace: "/home/ada/loom".into(),

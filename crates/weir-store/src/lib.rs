@@ -10,7 +10,7 @@
 //! ```
 //! use weir_core::ids::{SessionId, Timestamp};
 //! use weir_core::record::{GENESIS, Record, VERSION};
-//! use weir_engine::ports::{Append, SessionMeta};
+//! use weir_engine::ports::{Append, AskChanges, SessionMeta};
 //! use weir_store::{open_store, this_process};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -55,6 +55,7 @@
 //!         recipe_use: Vec::new(),
 //!         solved: Vec::new(),
 //!         usage: Vec::new(),
+//!         asks: AskChanges::default(),
 //!         meta,
 //!     })
 //!     .await?;

@@ -14,10 +14,10 @@ use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
-    AgentRunFilter, Append, AuditLine, FileMark, IndexedText, KEPT_AGENT, Lease, LeaseOwner,
-    MemoryFilter, Passage, PlaceLimits, Proposal, RecallQuery, RemoteCommand, RunBeginOutcome,
-    SearchHit, SessionFilter, SessionMeta, SolvedFilter, Store, StoreError, StorePause, StoredItem,
-    TickClaim, UsageFilter, UsageRow,
+    AgentRunFilter, Append, AskChanges, AuditLine, FileMark, IndexedText, KEPT_AGENT, Lease,
+    LeaseOwner, MemoryFilter, Passage, PlaceLimits, Proposal, RecallQuery, RemoteCommand,
+    RunBeginOutcome, RunEndReference, SearchHit, SessionFilter, SessionMeta, SolvedFilter, Store,
+    StoreError, StorePause, StoredItem, TickClaim, UsageFilter, UsageRow,
 };
 
 mod knowledge;
@@ -67,6 +67,33 @@ struct MemorySession {
     records: Vec<Record>,
     texts: Vec<IndexedText>,
     blobs: BTreeSet<BlobId>,
+    /// What waits for a person, by name.
+    asks: BTreeMap<String, Seq>,
+    run_ended: Option<RunEndReference>,
+}
+
+impl MemorySession {
+    fn note_asks(&mut self, changes: AskChanges) {
+        if let Some(open) = changes.open {
+            self.asks.retain(|name, _| open.contains(name));
+        }
+        self.asks.extend(changes.asked.into_iter().map(|place| (place.name, place.seq)));
+        self.run_ended = changes.run_ended.or(self.run_ended);
+    }
+}
+
+impl MemoryState {
+    /// The facts of all sessions at the places that `places` names, oldest first.
+    fn records_at(&self, places: impl Fn(&MemorySession) -> Vec<Seq>) -> Vec<Record> {
+        let of_session = |session: &MemorySession| {
+            let seqs = places(session);
+            let records = session.records.iter().filter(|record| seqs.contains(&record.seq));
+            records.cloned().collect::<Vec<_>>()
+        };
+        let mut found: Vec<Record> = self.sessions.values().flat_map(of_session).collect();
+        found.sort_by(|a, b| (a.ts, &a.session, a.seq).cmp(&(b.ts, &b.session, b.seq)));
+        found
+    }
 }
 
 impl MemoryStore {
@@ -116,6 +143,8 @@ impl Store for MemoryStore {
             records: Vec::new(),
             texts: Vec::new(),
             blobs: BTreeSet::new(),
+            asks: BTreeMap::new(),
+            run_ended: None,
         });
         if let Some(holder) = entry.head.owner.as_ref().filter(|holder| is_alive(holder)) {
             return Err(StoreError::Held {
@@ -147,6 +176,7 @@ impl Store for MemoryStore {
         let Some(session) = session else { return Ok(()) };
         chain.extend(&append.audit, audit)?;
         session.head.advance(&append);
+        session.note_asks(append.asks);
         session.records.extend(append.records);
         session.texts.extend(append.texts);
         session.meta = Some(SessionMeta { facts: session.head.facts, ..append.meta });
@@ -232,6 +262,8 @@ impl Store for MemoryStore {
         gone.meta = None;
         gone.records.clear();
         gone.texts.clear();
+        gone.asks.clear();
+        gone.run_ended = None;
         mail.retain(|letter| letter.session != *session);
         known.forget_session(session);
         recipes.forget_session(session);
@@ -357,6 +389,10 @@ impl Store for MemoryStore {
         Ok(replaced)
     }
 
+    async fn stored_item(&self, what: &str, name: &str) -> Result<Option<StoredItem>, StoreError> {
+        Ok(self.lock_state().known.find_definition(what, name))
+    }
+
     async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError> {
         Ok(self.lock_state().known.list_definitions(what))
     }
@@ -453,6 +489,23 @@ impl Store for MemoryStore {
             // The sender lives as long as the store.
             let _ = appended.changed().await;
         }
+    }
+
+    async fn journals_changed(&self) {
+        // The sender lives as long as the store.
+        let _ = self.appended.subscribe().changed().await;
+    }
+
+    async fn open_asks(&self) -> Result<Vec<Record>, StoreError> {
+        Ok(self.lock_state().records_at(|session| session.asks.values().copied().collect()))
+    }
+
+    async fn ended_runs(&self, since: Timestamp) -> Result<Vec<Record>, StoreError> {
+        let ended = |session: &MemorySession| {
+            let end = session.run_ended.filter(|end| end.ts >= since);
+            end.iter().map(|end| end.seq).collect()
+        };
+        Ok(self.lock_state().records_at(ended))
     }
 
     async fn usage_rows(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {

@@ -34,7 +34,7 @@ use crate::tables::memories::REMEMBERING;
 use crate::tables::proposals::PROPOSING;
 use crate::tables::usage::read_usage;
 use crate::tables::{
-    agent_runs, definitions, letters, marks, proposals, recipes, sessions, settings,
+    agent_runs, asks, definitions, letters, marks, proposals, recipes, sessions, settings,
 };
 
 mod append;
@@ -565,6 +565,18 @@ impl Store for PostgresStore {
                 return;
             }
         }
+    }
+
+    async fn journals_changed(&self) {
+        self.shared.notices.wait_for_notice(NoticeTopic::Facts, &self.owner).await;
+    }
+
+    async fn open_asks(&self) -> Result<Vec<Record>, StoreError> {
+        asks::list_open(&mut *self.begin_work(READING).await?).await
+    }
+
+    async fn ended_runs(&self, since: Timestamp) -> Result<Vec<Record>, StoreError> {
+        asks::list_ended(&mut *self.begin_work(READING).await?, since).await
     }
 
     fn hear_signals(&self, session: &SessionId) -> Option<Box<dyn SignalEar>> {

@@ -51,7 +51,9 @@ use crate::filesystem::io_error;
 use crate::follow::JournalFollowers;
 use crate::notice::ChangeMarker;
 use crate::owner::{describe_owner, is_alive};
-use crate::tables::{agent_runs, definitions, letters, marks, proposals, recipes, sessions, usage};
+use crate::tables::{
+    agent_runs, asks, definitions, letters, marks, proposals, recipes, sessions, usage,
+};
 use connect::DatabasePlace;
 use error::database_error;
 use read::ReaderPool;
@@ -533,6 +535,18 @@ impl Store for SqliteStore {
                 () = tokio::time::sleep(LOOK_AGAIN) => {}
             }
         }
+    }
+
+    async fn journals_changed(&self) {
+        self.facts.wait_for_change().await;
+    }
+
+    async fn open_asks(&self) -> Result<Vec<Record>, StoreError> {
+        self.readers.with_connection(async |c| asks::list_open(c).await).await
+    }
+
+    async fn ended_runs(&self, since: Timestamp) -> Result<Vec<Record>, StoreError> {
+        self.readers.with_connection(async |c| asks::list_ended(c, since).await).await
     }
 
     async fn usage_rows(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {

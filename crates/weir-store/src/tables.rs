@@ -3,6 +3,7 @@
 //! journal with its full-text index (`sqlite`, `postgres`).
 
 pub(crate) mod agent_runs;
+pub(crate) mod asks;
 pub(crate) mod definitions;
 pub(crate) mod entries;
 pub(crate) mod letters;

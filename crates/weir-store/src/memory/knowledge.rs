@@ -156,6 +156,10 @@ impl KnowledgeTables {
         Some(kept)
     }
 
+    pub(super) fn find_definition(&self, what: &str, name: &str) -> Option<StoredItem> {
+        self.kept.get(&(what.to_owned(), name.to_owned())).cloned()
+    }
+
     pub(super) fn list_definitions(&self, what: &str) -> Vec<StoredItem> {
         self.kept.values().filter(|kept| kept.what == what).cloned().collect()
     }

@@ -134,6 +134,7 @@ impl AgentRuns {
         let runs = self.rows.iter().rev().map(|row| &row.run);
         let wanted = runs
             .filter(|run| filter.agent.as_ref().is_none_or(|agent| *agent == run.agent))
+            .filter(|run| filter.session.is_none() || filter.session == run.session)
             .filter(|run| !filter.open || run.finished.is_none());
         wanted.take(filter.limit.unwrap_or(usize::MAX)).cloned().collect()
     }

@@ -24,6 +24,7 @@ use super::usage::count_usage;
 use crate::audit::{ChainEnd, StoredLine};
 use crate::journal::{JournalHead, check_append};
 use crate::sqlite::error::clone_error;
+use crate::tables::asks::write_asks;
 use crate::tables::marks::write_marks;
 use crate::tables::recipes::write_recipes;
 use crate::tables::sessions::read_owner;
@@ -385,7 +386,8 @@ async fn write_batch(
     Ok(())
 }
 
-/// What few appends have: sums of what was used, bytes, marks, recipes.
+/// What few appends have: sums of what was used, bytes, marks, recipes, what waits for a
+/// person.
 async fn write_beside(
     work: &mut PgConnection,
     batch: &PgAppendBatch<'_>,
@@ -397,6 +399,7 @@ async fn write_beside(
         }
         write_marks(work, &append.marks).await?;
         write_recipes(work, append).await?;
+        write_asks(work, append).await?;
     }
     Ok(())
 }

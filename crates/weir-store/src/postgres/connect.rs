@@ -15,7 +15,15 @@ use super::error::database_error;
 use super::rows::{execute_statement, fetch_rows, read_cell, with_time_limit};
 
 /// The schema, step by step; the n-th brings a database to version n. Only ever appended to.
-const MIGRATIONS: &[&str] = &[include_str!("../../migrations/postgres/0001_store.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/postgres/0001_store.sql"),
+    include_str!("../../migrations/postgres/0002_asks.sql"),
+    ASKS_FILL,
+];
+/// Finds what waits in the journals of a version that did not keep it.
+pub(super) const ASKS_FILL: &str = include_str!("../../migrations/postgres/0003_asks_fill.sql");
+/// The first version that has what waits beside the journals.
+pub(super) const ASKS_SCHEMA: usize = 3;
 
 /// Every table that has an owner.
 pub(super) const OWNED: &[&str] = &[
@@ -37,6 +45,8 @@ pub(super) const OWNED: &[&str] = &[
     "solved_runs",
     "agent_runs",
     "usage",
+    "asks",
+    "ended_runs",
 ];
 /// Those of the installation.
 pub(super) const INSTALLATION: &[&str] = &["entries", "holders", "owners"];

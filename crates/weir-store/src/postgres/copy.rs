@@ -16,7 +16,8 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter};
 use weir_engine::ports::StoreError;
 
 use super::connect::{
-    DatabaseServer, INSTALLATION, OWNED, PostgresOptions, connect_server, schema_version,
+    ASKS_FILL, ASKS_SCHEMA, DatabaseServer, INSTALLATION, OWNED, PostgresOptions, connect_server,
+    schema_version,
 };
 use super::error::database_error;
 use super::rows::{execute_statement, fetch_rows, read_cell, text_cell};
@@ -222,6 +223,10 @@ pub(super) async fn restore_backup(url: &str, path: &Path) -> Result<u64, StoreE
     begun.map_err(|e| database_error(RESTORING, &e))?;
     let mut work = connection.begin().await.map_err(|e| database_error(RESTORING, &e))?;
     let rows = read_all(&mut work, &mut lines).await?;
+    if title.schema < ASKS_SCHEMA {
+        let filled = sqlx::raw_sql(ASKS_FILL).execute(&mut *work).await;
+        filled.map_err(|e| database_error(RESTORING, &e))?;
+    }
     work.commit().await.map_err(|e| database_error(RESTORING, &e))?;
     Ok(rows)
 }

@@ -41,6 +41,8 @@ pub(super) enum NoticeTopic {
     Pause,
     Agents,
     Records,
+    /// New facts in any journal: said with the journals that have them, never by itself.
+    Facts,
 }
 
 /// What goes over the wire.
@@ -120,6 +122,7 @@ impl NoticeHub {
     /// Says that a session has new facts: at once here, soon elsewhere.
     pub(super) fn announce_new_facts(&self, owner: &str, session: &SessionId, facts: Seq) {
         self.followers_of_owner(owner).notify_followers(session, facts);
+        self.notify_here(NoticeTopic::Facts, owner);
         let mut unsaid = self.unsaid.lock().unwrap_or_else(PoisonError::into_inner);
         unsaid.insert((owner.to_string(), session.clone()), facts);
         drop(unsaid);
@@ -187,6 +190,7 @@ impl NoticeHub {
                     for (session, facts) in facts {
                         followers.notify_followers(&SessionId::new(session), facts);
                     }
+                    self.notify_here(NoticeTopic::Facts, &owner);
                 }
                 Ok(WireNotice::Ask { owner, from, lines }) => {
                     signals.receive_request(&owner, &from, lines)

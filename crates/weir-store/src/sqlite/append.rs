@@ -19,6 +19,7 @@ use super::statements as sql;
 use super::writer::{ReplySender, WriterThread};
 use crate::audit::{ChainEnd, StoredLine};
 use crate::journal::{JournalHead, check_append};
+use crate::tables::asks::write_asks;
 use crate::tables::marks::write_marks;
 use crate::tables::recipes::write_recipes;
 use crate::tables::sessions::read_owner;
@@ -54,7 +55,8 @@ struct SqliteAppendBatch<'a> {
     sessions: Vec<(SessionMeta, String)>,
     appends: Vec<&'a Append>,
     usage: UsageSums,
-    /// Whether there is more to write than facts and what shows them: blobs, marks, recipes.
+    /// Whether there is more to write than facts and what shows them: blobs, marks, recipes,
+    /// what waits for a person.
     beside: bool,
     exported: Option<String>,
 }
@@ -246,6 +248,7 @@ impl WriterThread {
             self.write_blobs(append)?;
             block_on(write_marks(&mut self.connection, &append.marks))?;
             block_on(write_recipes(&mut self.connection, append))?;
+            block_on(write_asks(&mut self.connection, append))?;
         }
         for row in batch.usage.rows() {
             self.execute_query(bind_usage_row(sqlx::query(*sql::USAGE_ONE), row))?;
@@ -322,7 +325,8 @@ fn judge_appends(
             batch.beside |= !append.blobs.is_empty()
                 || !append.marks.is_empty()
                 || !append.recipe_use.is_empty()
-                || !append.solved.is_empty();
+                || !append.solved.is_empty()
+                || !append.asks.is_empty();
             let row =
                 (SessionMeta { facts: head.facts, ..append.meta.clone() }, head.last_hash.clone());
             // Two appends of one session in one group leave one summary: the later one.

@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0005_recipes.sql"),
     include_str!("../../migrations/sqlite/0006_agent_runs.sql"),
     include_str!("../../migrations/sqlite/0007_usage.sql"),
+    include_str!("../../migrations/sqlite/0008_asks.sql"),
 ];
 
 /// How long to wait for another process that writes.
@@ -214,7 +215,7 @@ fn is_busy(error: &sqlx::Error) -> bool {
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.
-const VERSION_LATEST: &str = "PRAGMA user_version = 7";
+const VERSION_LATEST: &str = "PRAGMA user_version = 8";
 
 #[cfg(test)]
 mod tests {

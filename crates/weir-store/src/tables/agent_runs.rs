@@ -47,7 +47,8 @@ const TAKE: SqlText = sql!("UPDATE agent_runs SET state = 'waiting', holder = $3
 const LIST: SqlText = sql!("SELECT agent, tick, cause, " (sqlite "owner") (postgres "by") ", due, state, session,
     claimed, started, finished, note FROM agent_runs
   WHERE (CAST($1 AS text) IS NULL OR agent = $1) AND ($2 = 0 OR finished IS NULL)
-  ORDER BY id DESC LIMIT $3");
+    AND (CAST($3 AS text) IS NULL OR session = $3)
+  ORDER BY id DESC LIMIT $4");
 const TICKS: SqlText =
     sql!("SELECT agent, max(due) FROM agent_runs WHERE cause = 'cron' GROUP BY agent");
 
@@ -214,6 +215,7 @@ pub(crate) async fn list_runs<C: SqlConnection>(
     let statement = SqlStatement::new(LIST)
         .bind(filter.agent.as_deref())
         .bind(i64::from(filter.open))
+        .bind(filter.session.as_ref().map(SessionId::as_str))
         .bind(limit_of(filter.limit.unwrap_or(usize::MAX)));
     let rows = connection.fetch_rows(READING, statement).await?;
     rows.iter().map(read_run).collect()

@@ -1,5 +1,6 @@
 //! Everything `weir-store` promises, against every store that it has.
 
+mod asks;
 mod audit;
 mod brain;
 mod checkpoints;

@@ -205,7 +205,12 @@ async fn m7_history_is_bounded_and_newest_first(store: &dyn Store) {
     let over = |n: usize| run("a", &format!("tick {n}")).with_end(AgentRunState::Missed, at(1), "");
     let runs: Vec<AgentRun> = (0..many).map(over).collect();
     store.claim_ticks(&runs, Some(&me())).await.expect("writable");
-    let filter = |limit, open| AgentRunFilter { agent: Some("a".into()), open, limit };
+    let filter = |limit, open| AgentRunFilter {
+        agent: Some("a".into()),
+        open,
+        limit,
+        ..AgentRunFilter::default()
+    };
     let newest = store.agent_runs(&filter(Some(2), false)).await.expect("readable");
     assert_eq!(newest, [over(many - 1), over(many - 2)]);
     let kept = store.agent_runs(&filter(None, false)).await.expect("readable");

@@ -225,6 +225,7 @@ async fn downgrade(database: &Path) {
     let undo = "DROP TABLE mail; DROP TABLE marks; DROP TABLE memories; DROP TABLE memories_words;
         DROP TABLE memories_said; DROP TABLE proposals; DROP TABLE kept; DROP TABLE agent_runs;
         DROP TABLE recipe_counts; DROP TABLE solved_runs; DROP TABLE usage;
+        DROP TABLE asks; DROP TABLE ended_runs;
         DROP INDEX passages_place;
         CREATE INDEX passages_session ON passages (session);
         ALTER TABLE passages DROP COLUMN kind; ALTER TABLE passages DROP COLUMN ts;

@@ -66,10 +66,56 @@ async fn old_database(file: &Path, version: usize) -> SqliteConnection {
     connection
 }
 
+/// Facts of sessions that were asked something before anybody kept what is open: one waits, for itself
+/// and a sub-agent, another is over.
+pub(crate) const ASKED_BEFORE: &[(&str, i64, &str, &str)] = &[
+    ("waits", 1, "approval.requested", r#"{"approval":"waits-a1","input":{"x":"\\u0000 \u0000"}}"#),
+    ("waits", 2, "approval.resolved", r#"{"approval":"waits-a1"}"#),
+    ("waits", 3, "approval.requested", r#"{"approval":"waits-a2"}"#),
+    ("waits", 4, "agent.asked", r#"{"agent":"waits_c1","request":{"approval":"waits_c1-a1"}}"#),
+    ("waits", 5, "agent.finished", r#"{"agent":"waits_c1"}"#),
+    ("waits", 6, "agent.asked", r#"{"agent":"waits_c2","request":{"approval":"waits_c2-a1"}}"#),
+    ("waits", 7, "question.asked", r#"{"question":"waits-q1"}"#),
+    ("waits_c2", 1, "approval.requested", r#"{"approval":"waits_c2-a1"}"#),
+    ("over", 1, "approval.requested", r#"{"approval":"over-a1"}"#),
+];
+
+/// Which of them are open after the upgrade, by session and place.
+pub(crate) const OPEN_AFTER: &[(&str, u64)] = &[("waits", 3), ("waits", 6), ("waits", 7)];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r5_what_waited_before_the_upgrade_is_found_after_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut old = old_database(&folder.path().join("weir.db"), 7).await;
+    for (id, status, facts) in
+        [("waits", "waiting", 7), ("waits_c2", "waiting", 1), ("over", "completed", 1)]
+    {
+        let insert = sqlx::query(
+            "INSERT INTO sessions (id, epoch, facts, last_hash, workspace, title, model, profile,
+               status, created, updated) VALUES ($1, 1, $2, '', '/w', 't', 'm', 'p', $3, $4, $4)",
+        );
+        let insert = insert.bind(id).bind(facts).bind(status).bind(NOON);
+        insert.execute(&mut old).await.expect("writable");
+    }
+    for (session, seq, kind, payload) in ASKED_BEFORE {
+        let insert = sqlx::query(
+            "INSERT INTO facts (session, seq, ts, kind, v, payload, hash)
+             VALUES ($1, $2, $3, $4, 1, $5, '')",
+        );
+        let insert = insert.bind(*session).bind(*seq).bind(NOON + *seq).bind(*kind);
+        insert.bind(*payload).execute(&mut old).await.expect("writable");
+    }
+    old.close().await.expect("closed");
+    let store = SqliteStore::open(folder.path()).expect("an earlier schema");
+    let open = store.open_asks().await.expect("readable");
+    let places: Vec<_> = open.iter().map(|fact| (fact.session.as_str(), fact.seq)).collect();
+    assert_eq!(places, OPEN_AFTER);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn d1_databases_of_every_earlier_schema_are_opened_with_all_they_hold() {
     let latest = steps().len();
-    assert!(latest >= 7);
+    assert!(latest >= 8);
     for version in 1..=latest {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut old = old_database(&folder.path().join("weir.db"), version).await;

@@ -2,34 +2,22 @@
 //! the person's repository.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use weir_engine::ports::{Divergence, Worktrees};
 use weir_store::GitWorktrees;
-
-fn git(folder: &Path, args: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"])
-        .args(args)
-        .current_dir(folder)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .expect("git is installed");
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
+use weir_test_kit::run_git;
 
 /// A repository with two files, one of them in a folder.
 fn repository() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let root = fs::canonicalize(folder.path()).expect("it is there");
-    git(&root, &["init", "-q", "-b", "main"]);
+    run_git(&root, &["init", "-q", "-b", "main"]);
     fs::create_dir(root.join("src")).expect("a folder");
     fs::write(root.join("a.txt"), "one\n").expect("a file");
     fs::write(root.join("src/b.txt"), "two\n").expect("a file");
-    git(&root, &["add", "."]);
-    git(&root, &["commit", "-q", "-m", "first"]);
+    run_git(&root, &["add", "."]);
+    run_git(&root, &["commit", "-q", "-m", "first"]);
     (folder, root)
 }
 
@@ -43,7 +31,7 @@ fn m6_a_copy_is_made_looked_at_and_taken_away() {
     let (_kept, root) = repository();
     fs::write(root.join("a.txt"), "changed and not committed\n").expect("a file");
     let worktrees = GitWorktrees::default();
-    let before = git(&root, &["for-each-ref"]);
+    let before = run_git(&root, &["for-each-ref"]);
     let copy = worktrees.create_worktree(&root, "s_c1").expect("a copy");
     assert_eq!(copy, worktrees.create_worktree(&root, "s_c1").expect("the same one again"));
     assert_eq!(fs::read_to_string(copy.join("a.txt")).expect("a file"), "one\n");
@@ -59,12 +47,12 @@ fn m6_a_copy_is_made_looked_at_and_taken_away() {
         divergence("src/b.txt", Some("two\n"), None),
     ];
     assert_eq!(left, expected);
-    assert_eq!(git(&root, &["for-each-ref"]), before, "no branch stays");
-    let status = git(&root, &["status", "--porcelain"]);
+    assert_eq!(run_git(&root, &["for-each-ref"]), before, "no branch stays");
+    let status = run_git(&root, &["status", "--porcelain"]);
     assert_eq!(status, " M a.txt\n", "the copy does not show in the repository");
     worktrees.remove(&root, "s_c1");
     assert!(!copy.exists() && !root.join(".weir").exists());
-    assert_eq!(git(&root, &["worktree", "list"]).lines().count(), 1);
+    assert_eq!(run_git(&root, &["worktree", "list"]).lines().count(), 1);
     let gone = worktrees.worktree_changes(&root, "s_c1").expect_err("it is gone");
     assert!(gone.contains("no copy"), "{gone}");
 }
@@ -98,7 +86,7 @@ fn m6_no_repository_no_commit_no_copy() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let why = worktrees.create_worktree(folder.path(), "s_c4").expect_err("no repository");
     assert!(why.contains("no git repository"), "{why}");
-    git(folder.path(), &["init", "-q"]);
+    run_git(folder.path(), &["init", "-q"]);
     let why = worktrees.create_worktree(folder.path(), "s_c4").expect_err("no commit");
     assert!(why.contains("no commit"), "{why}");
     worktrees.remove(folder.path(), "never there");

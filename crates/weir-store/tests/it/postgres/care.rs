@@ -10,6 +10,7 @@ use weir_store::PostgresStores;
 use super::rows::{entry, fill};
 use super::{Database, database, store};
 use crate::support::{NOON, Scribe, blob_id};
+use crate::upgrade::{ASKED_BEFORE, OPEN_AFTER};
 
 /// What a person has, to be compared.
 async fn everything(store: &dyn Store) -> Vec<String> {
@@ -28,6 +29,8 @@ async fn everything(store: &dyn Store) -> Vec<String> {
         format!("{:?}", store.stored_items("tool").await.expect("readable")),
         format!("{:?}", store.recipe_counts().await.expect("readable")),
         format!("{:?}", store.agent_ticks().await.expect("readable")),
+        format!("{:?}", store.open_asks().await.expect("readable")),
+        format!("{:?}", store.ended_runs(Timestamp(0)).await.expect("readable")),
         format!("{:?}", store.usage_rows(&UsageFilter::default()).await.expect("readable")),
     ]
 }
@@ -134,6 +137,62 @@ async fn d9_a_backup_is_of_one_moment_while_others_write() {
     assert_eq!(facts.last().expect("some").hash, last);
     let audit = again.audit_lines(1, usize::MAX).await.expect("readable");
     assert_eq!(audit.len(), facts.len(), "facts and audit lines are of one moment");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r5_what_waited_before_the_upgrade_is_found_after_it() {
+    let Some((ada, stores, database)) = store().await else { return };
+    // As it was before: the tables of what waits were not there.
+    let mut connection = database.raw().await;
+    let before =
+        "DROP TABLE asks; DROP TABLE ended_runs; DELETE FROM weir_schema WHERE version > 1";
+    sqlx::raw_sql(before).execute(&mut connection).await.expect("ours");
+    for (id, status, facts) in
+        [("waits", "waiting", 7), ("waits_c2", "waiting", 1), ("over", "completed", 1)]
+    {
+        let insert = sqlx::query(
+            "INSERT INTO sessions (owner, id, epoch, facts, last_hash, workspace, title, model,
+               profile, status, created, updated)
+             VALUES ('ada', $1, 1, $2, '', '/w', 't', 'm', 'p', $3, $4, $4)",
+        );
+        let insert = insert.bind(id).bind(i64::from(facts)).bind(status).bind(NOON);
+        insert.execute(&mut connection).await.expect("writable");
+    }
+    for (session, seq, kind, payload) in ASKED_BEFORE {
+        let insert = sqlx::query(
+            "INSERT INTO facts (owner, session, seq, ts, kind, v, payload, hash)
+             VALUES ('ada', $1, $2, $3, $4, 1, $5, '')",
+        );
+        let insert = insert.bind(*session).bind(*seq).bind(NOON + *seq).bind(*kind);
+        insert.bind(*payload).execute(&mut connection).await.expect("writable");
+    }
+    drop((ada, stores));
+    let upgraded = database.stores().await;
+    assert_eq!(open_places(&upgraded).await, places_after());
+    // The same rows out of a backup that an earlier version wrote.
+    sqlx::raw_sql("TRUNCATE asks").execute(&mut connection).await.expect("ours");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("backup");
+    upgraded.write_backup(&file).await.expect("writable");
+    let text = std::fs::read_to_string(&file).expect("readable");
+    let (title, rest) = text.split_once('\n').expect("a title");
+    let mut title: serde_json::Value = serde_json::from_str(title).expect("JSON");
+    title["schema"] = 1.into();
+    std::fs::write(&file, format!("{title}\n{rest}")).expect("writable");
+    let other = second().await;
+    PostgresStores::restore_backup(&other.url, &file).await.expect("a new database");
+    assert_eq!(open_places(&other.stores().await).await, places_after());
+}
+
+/// Session and place of all that waits for Ada.
+async fn open_places(stores: &PostgresStores) -> Vec<(String, u64)> {
+    let ada = stores.store_of_owner("ada").await.expect("a plain name");
+    let open = ada.open_asks().await.expect("readable");
+    open.iter().map(|fact| (fact.session.as_str().to_owned(), fact.seq)).collect()
+}
+
+fn places_after() -> Vec<(String, u64)> {
+    OPEN_AFTER.iter().map(|(session, seq)| ((*session).to_owned(), *seq)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -13,8 +13,9 @@ use weir_core::model::Usage;
 use weir_core::recipe::{RecipeUse, SolvedRun};
 use weir_core::schedule::{AgentCause, AgentRun, AgentRunState};
 use weir_engine::ports::{
-    FileMark, MemoryFilter, Proposal, RecallQuery, RecordEntry, RemoteCommand, SessionFilter,
-    SolvedFilter, Store, StorePause, StoredItem, UsageFilter, UsageNote,
+    AskChanges, AskReference, FileMark, MemoryFilter, Proposal, RecallQuery, RecordEntry,
+    RemoteCommand, RunEndReference, SessionFilter, SolvedFilter, Store, StorePause, StoredItem,
+    UsageFilter, UsageNote,
 };
 use weir_store::PostgresStores;
 use weir_test_kit::connect_raw;
@@ -56,6 +57,11 @@ pub(super) async fn fill(store: &dyn Store, session: &str) {
         replies: 1,
         runs: 0,
     }];
+    append.asks = AskChanges {
+        open: Some(vec![format!("{session}-a1")]),
+        asked: vec![AskReference { name: format!("{session}-a1"), seq: 1 }],
+        run_ended: Some(RunEndReference { seq: 1, ts }),
+    };
     store.append(append.clone()).await.expect("fits");
     scribe.wrote(&append);
     fill_beside(store, session).await;

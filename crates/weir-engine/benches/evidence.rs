@@ -17,7 +17,7 @@ use weir_core::memory::{
 use weir_core::record::{GENESIS, Record};
 use weir_engine::memory::search::rank_facts;
 use weir_engine::past::recall_passages;
-use weir_engine::ports::{Append, IndexedText, RecallQuery, SessionMeta, Store};
+use weir_engine::ports::{Append, AskChanges, IndexedText, RecallQuery, SessionMeta, Store};
 use weir_engine::relevance::{RankWeights, TextRelevance};
 use weir_meaning::{TextPassage, split_passages};
 use weir_store::{SqliteStore, this_process};
@@ -235,6 +235,7 @@ async fn write_session(store: &dyn Store, session: &SessionId, texts: &[String])
         recipe_use: Vec::new(),
         solved: Vec::new(),
         usage: Vec::new(),
+        asks: AskChanges::default(),
         meta,
     };
     store.append(append).await.expect("it fits");

@@ -1,7 +1,7 @@
 //! Questions of foreign servers to the person while a call runs (R3): each is a fact of the session,
 //! and so is its answer. What the questions are, and what of an answer goes where, is the caller's.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -27,14 +27,38 @@ pub(crate) struct CallPrompter {
     store: Arc<dyn Store>,
     /// One question after the other.
     turn: tokio::sync::Mutex<()>,
-    waited: Mutex<PersonWaitTime>,
+    clock: PersonWaitClock,
 }
 
-/// How long the person was waited for.
-#[derive(Default)]
-struct PersonWaitTime {
+/// How long persons were waited for: that is no time of a call or a program.
+#[derive(Debug, Default)]
+pub(crate) struct PersonWaitClock(Mutex<WaitedSoFar>);
+
+#[derive(Debug, Default)]
+struct WaitedSoFar {
     before: Duration,
     since: Option<Instant>,
+}
+
+impl PersonWaitClock {
+    /// Whether it waits from now on.
+    pub(crate) fn set_waiting(&self, waits: bool) {
+        let mut clock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match (waits, clock.since) {
+            (true, None) => clock.since = Some(Instant::now()),
+            (false, Some(since)) => {
+                clock.before += since.elapsed();
+                clock.since = None;
+            }
+            (true, Some(_)) | (false, None) => (),
+        }
+    }
+
+    /// How long it waited until now.
+    pub(crate) fn waited(&self) -> Duration {
+        let clock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        clock.before + clock.since.map(|since| since.elapsed()).unwrap_or_default()
+    }
 }
 
 /// While it lives, the person is being waited for.
@@ -42,10 +66,7 @@ struct PersonWaitGuard<'a>(&'a CallPrompter);
 
 impl Drop for PersonWaitGuard<'_> {
     fn drop(&mut self) {
-        let mut waited = self.0.lock_wait_time();
-        if let Some(since) = waited.since.take() {
-            waited.before += since.elapsed();
-        }
+        self.0.clock.set_waiting(false);
     }
 }
 
@@ -59,18 +80,13 @@ impl CallPrompter {
             hub: context.hub.clone(),
             store: context.parts.store.clone(),
             turn: tokio::sync::Mutex::default(),
-            waited: Mutex::default(),
+            clock: PersonWaitClock::default(),
         }
-    }
-
-    fn lock_wait_time(&self) -> MutexGuard<'_, PersonWaitTime> {
-        self.waited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How long the person was waited for until now.
     pub(crate) fn person_wait_time(&self) -> Duration {
-        let waited = self.lock_wait_time();
-        waited.before + waited.since.map(|since| since.elapsed()).unwrap_or_default()
+        self.clock.waited()
     }
 
     /// The call is over: what its server still asks is asked no more.
@@ -88,7 +104,7 @@ impl PersonPrompter for CallPrompter {
         let _turn = self.turn.lock().await;
         let (session, store) = (self.session.clone(), self.store.clone());
         let mut facts = self.hub.listen_to_facts(session, store, self.hub.last_published());
-        self.lock_wait_time().since = Some(Instant::now());
+        self.clock.set_waiting(true);
         let _waiting = PersonWaitGuard(self);
         let (server, text, options) = (server.to_owned(), text.to_owned(), options.to_vec());
         let asked = SessionCommand::Ask { call: self.call, server, text, options };

@@ -2,14 +2,18 @@
 //! a command does (`session_loop`), and what people send it with (`session_handle`).
 
 use tokio::sync::{mpsc, oneshot};
+use weir_core::ids::CallId;
 use weir_core::input::SessionCommand;
 
 use crate::error::EngineError;
+use crate::ports::ProgramStep;
 
 /// What faces send.
 pub(crate) enum LoopMessage {
     /// A command, and where to say that it is durable.
     Command(SessionCommand, oneshot::Sender<Result<(), EngineError>>),
+    /// A program wants steps made, and where to say that they were recorded or why not.
+    Steps(CallId, Vec<ProgramStep>, oneshot::Sender<Result<(), String>>),
     /// Stop, if nothing is under way and nothing waits.
     Rest,
     /// Stop after what is known is durable.
@@ -37,5 +41,24 @@ impl CommandSender {
         sent.map_err(|_| EngineError::Stopped)?;
         drop(sender);
         durable.await.map_err(|_| EngineError::Stopped)?
+    }
+
+    /// Asks for steps of a program; returns when they are recorded. It waits for no disk: a step that
+    /// is lost with the program is asked for again.
+    ///
+    /// # Errors
+    /// Why the program may not ask for one: the program is to be ended.
+    pub(crate) async fn propose_steps(
+        &self,
+        of: CallId,
+        steps: Vec<ProgramStep>,
+    ) -> Result<(), String> {
+        let stopped = || "its session has stopped".to_owned();
+        let sender = self.0.upgrade().ok_or_else(stopped)?;
+        let (done, recorded) = oneshot::channel();
+        let sent = sender.send(LoopMessage::Steps(of, steps, done)).await;
+        sent.map_err(|_| stopped())?;
+        drop(sender);
+        recorded.await.map_err(|_| stopped())?
     }
 }

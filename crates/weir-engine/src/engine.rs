@@ -197,6 +197,9 @@ fn changed_settings_text(old: &SessionConfig, new: &SessionConfig) -> String {
         strict,
         attended,
         guards,
+        own_addresses,
+        // Spent or not, it was given when the session began.
+        answer: _,
         // What was told stays told, whatever a later program would allow.
         link_bits: _,
     } = new;
@@ -212,6 +215,7 @@ fn changed_settings_text(old: &SessionConfig, new: &SessionConfig) -> String {
     note(old.attended != *attended, "somebody can be asked or not");
     note(old.output_schema != *output_schema, "another output schema");
     note(old.guards != *guards, "other guards");
+    note(old.own_addresses != *own_addresses, "other addresses of yours");
     note(old.strict != *strict, "another strictness");
     note(old.deferred != *deferred, "other tools to be found");
     note(old.condensing != *condensing, "another threshold");
@@ -304,6 +308,7 @@ impl SessionStart {
             in_flight: HashMap::new(),
             early: Vec::new(),
             contents: HashMap::new(),
+            programs: HashMap::new(),
             writing: None,
             read: HashSet::new(),
             closing: false,

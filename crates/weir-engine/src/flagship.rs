@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use weir_core::governance::filter::redact_text;
-use weir_core::governance::label::{Integrity, Label};
+use weir_core::governance::label::Label;
 use weir_core::ids::SessionId;
 
 use crate::helper;
 use crate::parts::EngineParts;
-use crate::ports::{ConsultError, FlagshipAnswer, NO_FLAGSHIP};
+use crate::ports::{ConsultError, FlagshipAnswer, ModelUse, NO_FLAGSHIP};
 
 /// How long it may think.
 const WAIT: Duration = Duration::from_secs(240);
@@ -44,11 +44,10 @@ pub(crate) async fn consult_flagship(
             if text.trim().is_empty() {
                 let why =
                     format!("{name} answered with nothing; ask another way, or go on without");
-                return Err(ConsultError { why, used: Some((usage, cost_usd)) });
+                return Err(ConsultError { why, used: Some(ModelUse { usage, cost_usd }) });
             }
             let text = redact_text(&text, &parts.secrets).into_owned();
-            let label =
-                Label { integrity: label.integrity.max(Integrity::Generated), ..label.clone() };
+            let label = label.clone().told_by_model();
             Ok(FlagshipAnswer { text, model: name, usage, cost_usd, label })
         }
         Ok(Err(why)) => Err(failed(format!("{name} gave no answer: {why}. Go on without it"))),

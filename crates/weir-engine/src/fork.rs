@@ -64,12 +64,18 @@ impl Engine {
                 }
             }
             let mut event = rename_fact_ids((*fact.event).clone(), source, session.id());
-            if told > 0
-                && let Event::SessionOpened(opened) = &mut event
+            if let Event::SessionOpened(opened) = &mut event
+                && (told > 0 || opened.config.answer.is_some())
             {
                 let config = Arc::make_mut(&mut opened.config);
-                let most = config.link_bits.unwrap_or(LINK_BITS_MAX);
-                config.link_bits = Some(most.saturating_sub(told));
+                if told > 0 {
+                    let most = config.link_bits.unwrap_or(LINK_BITS_MAX);
+                    config.link_bits = Some(most.saturating_sub(told));
+                }
+                // One mail is answered once, in however many copies of the session.
+                if let Some(answer) = &mut config.answer {
+                    answer.is_copy = true;
+                }
             }
             session.apply(fact.ts, &event);
             ledger.push(&session, fact.ts, vec![event]);
@@ -84,6 +90,7 @@ impl Engine {
         batch.append.audit.truncate(1);
         batch.append.usage.clear();
         batch.append.recipe_use.clear();
+        batch.append.asks.run_ended = None;
         let (appended, _) = batch.write_to_store(parts.store.as_ref()).await;
         parts.store.release_lease(&lease).await?;
         appended?;

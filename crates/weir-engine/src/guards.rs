@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use weir_core::governance::filter::redact_text;
+use weir_core::governance::frame::frame_mark;
 use weir_core::governance::judge;
 use weir_core::governance::label::Label;
 use weir_core::message::{MessageBlock, plain_text};
@@ -58,7 +59,9 @@ impl Guards {
         let effects = &inspection.effects;
         let matters = effects.changes_world() || !effects.hosts.is_empty();
         if config.guards.validate_output && matters {
-            let question = judge::validate_question(said, &call.tool, &call.input, inspection);
+            let mark = frame_mark(&self.context.session, &call.id.to_string());
+            let question =
+                judge::validate_question(said, &call.tool, &call.input, inspection, &mark);
             inspection.judged =
                 Some(match self.ask_judge(judge::VALIDATE_SYSTEM, question).await {
                     Ok(answer) => judge::parse_call_answer(&answer),
@@ -177,6 +180,7 @@ impl Guards {
             return None;
         }
         let characters: Vec<char> = text.chars().collect();
+        let mark = frame_mark(&self.context.session, &text);
         let pieces = characters.chunks(judge::SCREENED_MAX);
         if pieces.len() > PIECES_MAX {
             return Some("it is too long for the judge model to read".into());
@@ -184,7 +188,7 @@ impl Guards {
         let origin = label.origins.iter().cloned().collect::<Vec<_>>().join(", ");
         for piece in pieces {
             let piece: String = piece.iter().collect();
-            let question = judge::screen_question(&origin, &piece);
+            let question = judge::screen_question(&origin, &piece, &mark);
             match self.ask_judge(judge::SCREEN_SYSTEM, question).await {
                 Ok(answer) => {
                     if let Some(why) = judge::parse_screen_answer(&answer) {

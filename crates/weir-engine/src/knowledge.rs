@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weir_core::dynamic::ToolDefinition;
+use weir_core::governance::filter::redact_text;
 use weir_core::governance::label::Label;
 use weir_core::ids::CallId;
 use weir_core::memory::{MemoryFact, MemoryKind, MemoryNote, MemorySource};
@@ -19,16 +20,17 @@ use weir_core::tool::ToolSpec;
 use crate::brain::CallBrain;
 use crate::dormant;
 use crate::flagship;
+use crate::helper;
 use crate::made;
 use crate::memory;
 use crate::past;
 use crate::picture_model;
 use crate::ports::{
     BrainAccess, ConsultError, DormantItem, FlagshipAnswer, Knowledge, MeaningAnswer,
-    MeaningQuestion, MemoryRequest, NO_MEANING_SEARCH, NO_VENDOR_SEARCH, Passage, PictureAnswer,
-    PictureError, PictureRequest, ProfileLine, ProgressSink, Proposal, RecallQuery, Scripts,
-    SkillProposal, SkillScript, SkillText, StoredItem, VendorAnswer, VendorQuestion,
-    VendorSearchError, VendorSearchSource,
+    MeaningQuestion, MemoryRequest, Model, ModelUse, NO_MEANING_SEARCH, NO_VENDOR_SEARCH, Passage,
+    PictureAnswer, PictureError, PictureRequest, ProfileLine, ProgressSink, Proposal, ReaderAnswer,
+    ReaderQuestion, RecallQuery, Scripts, SkillProposal, SkillScript, SkillText, StoredItem,
+    VendorAnswer, VendorQuestion, VendorSearchError, VendorSearchSource,
 };
 use crate::recipes;
 use crate::session_log;
@@ -43,6 +45,8 @@ pub(crate) struct CallKnowledge {
     pub(crate) config: Arc<SessionConfig>,
     /// What the model had read when it asked for the call: what it wants remembered has this label.
     pub(crate) label: Label,
+    /// The model that reads foreign words for the call and can do nothing.
+    pub(crate) reader: Arc<dyn Model>,
 }
 
 impl CallKnowledge {
@@ -255,6 +259,24 @@ impl Knowledge for CallKnowledge {
             question,
         )
         .await
+    }
+
+    async fn ask_reader(&self, question: &ReaderQuestion) -> Result<ReaderAnswer, ConsultError> {
+        let WorkerContext { parts, session, .. } = self.context.as_ref();
+        let text = redact_text(&question.text, &parts.secrets).into_owned();
+        let asked =
+            helper::ask_in_time(self.reader.as_ref(), session, &question.system, text).await;
+        let used = ModelUse { usage: asked.usage, cost_usd: asked.cost_usd };
+        match asked.text {
+            Ok(text) => {
+                let text = redact_text(&text, &parts.secrets).into_owned();
+                Ok(ReaderAnswer { text, label: self.label.clone().told_by_model(), used })
+            }
+            Err(_) => {
+                let why = "the model that reads the words gave no answer; try again, or open them";
+                Err(ConsultError { why: why.into(), used: Some(used) })
+            }
+        }
     }
 
     fn flagship_name(&self) -> Option<String> {

@@ -19,6 +19,7 @@ use weir_core::record::{GENESIS, Record};
 use weir_core::session::{Session, SessionStatus};
 use weir_core::view;
 
+mod asks;
 mod passages;
 
 use crate::error::EngineError;
@@ -27,6 +28,7 @@ use crate::ports::{
     Append, AuditEntry, FileMark, Lease, PublishedFact, RUNNING, SessionMeta, Store, StoreError,
     UsageNote,
 };
+use asks::AskTracker;
 use passages::{FullResult, PassageBuilder, read_fulls};
 
 /// How long facts may wait for company when nothing waits for them, in milliseconds.
@@ -52,6 +54,7 @@ pub(crate) struct JournalWriter {
     recipe_use: Vec<(RecipeUse, Timestamp)>,
     solved: Vec<SolvedRun>,
     usage: Vec<UsageNote>,
+    asks: AskTracker,
     /// Values that must stand in no note.
     secrets: Vec<String>,
     waiting: VecDeque<(Seq, oneshot::Sender<Result<(), EngineError>>)>,
@@ -104,6 +107,7 @@ impl JournalWriter {
             recipe_use: Vec::new(),
             solved: Vec::new(),
             usage: Vec::new(),
+            asks: AskTracker::new(durable),
             secrets: Vec::new(),
             waiting: VecDeque::new(),
             first_pushed: None,
@@ -133,6 +137,7 @@ impl JournalWriter {
             self.hash.clone_from(&record.hash);
             self.records.push(record);
             self.passages.push(seq, &event);
+            self.asks.push(seq, now, &event);
             if let Event::CallFinished(finished) = &event {
                 self.mark_written_files(session, now, finished);
             }
@@ -232,6 +237,7 @@ impl JournalWriter {
             recipe_use: std::mem::take(&mut self.recipe_use),
             solved: std::mem::take(&mut self.solved),
             usage: std::mem::take(&mut self.usage),
+            asks: self.asks.take_changes(session),
             meta: self.session_meta(session),
         };
         FactBatch { append, facts: std::mem::take(&mut self.facts), fulls }

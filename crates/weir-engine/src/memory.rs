@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weir_core::governance::filter::redact_text;
-use weir_core::governance::label::{Integrity, Label};
+use weir_core::governance::label::Label;
 use weir_core::memory::{
     self, FactQuery, MemoryFact, MemoryKind, MemoryNote, MemorySource, MemoryStatus, NewMemory,
 };
@@ -182,7 +182,7 @@ fn new_fact(
     let clean = |text: &str| redact_text(text, &parts.secrets).into_owned();
     label.join(&wish.label);
     // A model wrote it down, whatever it read.
-    label.integrity = label.integrity.max(Integrity::Generated);
+    let label = label.told_by_model();
     let everywhere = matches!(wish.kind, MemoryKind::Identity | MemoryKind::Preference);
     let topics: Vec<String> = wish.topics.iter().map(|topic| clean(topic)).collect();
     let text = clean(&wish.text);

@@ -88,6 +88,17 @@ pub(crate) struct StepResults {
     changed: Vec<String>,
 }
 
+impl StepResults {
+    /// A person was missed for a step. The same step may be tried without end, and is told of once.
+    fn note_unapproved(&mut self, tool: &str, reason: Option<String>) {
+        let Some(reason) = reason else { return };
+        let unapproved = ResultEffect::Unapproved { tool: tool.into(), reason };
+        if !self.news.contains(&unapproved) {
+            self.news.push(unapproved);
+        }
+    }
+}
+
 impl NestedCalls {
     pub(crate) fn new(toolbox: Arc<Toolbox>, session: Arc<Session>) -> NestedCalls {
         NestedCalls { toolbox, session, steps: Mutex::default() }
@@ -127,11 +138,12 @@ impl NestedCalls {
             inspection: &inspection,
         };
         let permit = self.session.nested_permit(outer, &step, &so_far)?;
-        let given = label::of_result(&inspection.effects);
-        // It may quote what was read to find out.
         if let Some(fails) = inspection.fails {
+            // The words may quote what was looked at. They are filtered with what the call gives.
+            let given = label::of_failed_plan(&inspection.effects);
             return Ok((RawResult::error(fails), given));
         }
+        let given = label::of_result(&inspection.effects);
         let cx = ToolContext { contents: Arc::new(plan.contents), ..cx.clone() };
         Ok((found.run(permit, &cx).await, given))
     }
@@ -150,11 +162,9 @@ impl NestedTools for NestedCalls {
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let (raw, label) = match done {
             Ok(done) => done,
-            Err(denial) => {
-                if denial.needs_person {
-                    steps.news.push(ResultEffect::Unapproved { tool: tool.into() });
-                }
-                (RawResult::error(denial.reason), Label::default())
+            Err(StepDenial { reason, unapproved }) => {
+                steps.note_unapproved(tool, unapproved);
+                (RawResult::error(reason), Label::default())
             }
         };
         steps.label.join(&label);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use weir_core::governance::filter::redact_text;
-use weir_core::governance::label::{Integrity, Label};
+use weir_core::governance::label::Label;
 use weir_core::model::Usage;
 
 use crate::ports::{
@@ -35,8 +35,7 @@ pub(crate) async fn ask_for_picture(
     match tokio::time::timeout(WAIT, model.make_picture(&request)).await {
         Ok(Ok(reply)) => {
             let said = redact_text(&reply.said, secrets).into_owned();
-            let label =
-                Label { integrity: label.integrity.max(Integrity::Generated), ..label.clone() };
+            let label = label.clone().told_by_model();
             Ok(PictureAnswer { model: name, reply: PictureReply { said, ..reply }, label })
         }
         Ok(Err(error)) => {

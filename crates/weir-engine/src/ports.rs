@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use weir_core::ids::Timestamp;
 
 mod agents;
+mod asks;
 mod brain;
 mod checkpoint;
 mod documents;
@@ -36,6 +37,7 @@ mod vendor_search;
 mod web;
 
 pub use agents::*;
+pub use asks::*;
 pub use brain::*;
 pub use checkpoint::*;
 pub use documents::*;

@@ -48,6 +48,8 @@ pub(crate) async fn look_after_crash(
     let class = call.inspection.as_ref().map_or(EffectClass::Once, |i| i.class);
     match class {
         EffectClass::Read => ReconciledOutcome::NotRun("it only reads".into()),
+        // It is run again without being looked at; its steps are looked at one by one.
+        EffectClass::Program => ReconciledOutcome::NotRun("its steps stand in the journal".into()),
         EffectClass::File => look_at_files(context, call).await,
         EffectClass::Process => look_at_process(context, call).await,
         EffectClass::Keyed => ReconciledOutcome::NotRun(
@@ -210,17 +212,9 @@ pub(crate) fn content_after(
 
 /// What is assumed of a call about which nothing could be found out.
 pub(crate) fn unknown_inspection(tool: &str) -> Inspection {
-    Inspection {
-        known: true,
-        nearest: None,
-        invalid: None,
-        fails: None,
-        effects: Effects { unknown: true, ..Effects::default() },
-        class: EffectClass::Once,
-        summary: format!("Call {tool}, whose effects are unknown"),
-        diff: None,
-        confirm: None,
-        hooks: Vec::new(),
-        judged: None,
-    }
+    Inspection::new(
+        EffectClass::Once,
+        Effects { unknown: true, ..Effects::default() },
+        format!("Call {tool}, whose effects are unknown"),
+    )
 }

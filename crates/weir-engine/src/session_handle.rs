@@ -2,6 +2,7 @@
 //! (`engine`), and running it (`session_loop`).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -16,6 +17,10 @@ use crate::error::EngineError;
 use crate::hub::{UpdateHub, UpdateSubscription};
 use crate::ports::{Blobs, Store};
 use crate::submit::InputSubmission;
+
+/// What a session that has stopped reading commands may still take to answer the last one: it has left
+/// its loop by then, and whatever it answers is there.
+const LAST_ANSWER: Duration = Duration::from_secs(1);
 
 /// How a session went down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +84,19 @@ impl SessionHandle {
         let (done, answered) = oneshot::channel();
         let message = LoopMessage::Command(command, done);
         self.sender.send(message).await.map_err(|_| self.hub.silence_reason())?;
-        answered.await.map_err(|_| self.hub.silence_reason())?
+        let answer = tokio::select! {
+            biased;
+            answer = answered => answer.ok(),
+            () = self.silence_after_its_end() => None,
+        };
+        answer.ok_or_else(|| self.hub.silence_reason())?
+    }
+
+    /// Returns a while after nobody reads commands any more. A command that is sent just while its
+    /// reader goes away lies in the channel as long as this handle does, and is never answered.
+    async fn silence_after_its_end(&self) {
+        self.sender.closed().await;
+        tokio::time::sleep(LAST_ANSWER).await;
     }
 
     /// Says something, with the text of the command that it names (M3), unless a `UserPromptSubmit`

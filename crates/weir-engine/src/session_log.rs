@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use serde_json::{Value, json};
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
-use weir_core::session::Session;
-use weir_core::view::audit::audit_line;
+use weir_core::session::{CallState, Session};
+use weir_core::view::audit::{audit_line, shorten_texts};
 
 use crate::ports::{Store, StoreError, fact_of};
 
@@ -30,6 +30,9 @@ const LEFT_OUT: &[&str] = &[
     "uncondensed_by",
     "written_by",
 ];
+
+/// Fields that may quote the words of handles that a call carried.
+const QUOTING: &[&str] = &["reason", "binds", "terms", "task", "summary", "text"];
 
 /// The newest lines of a session's log, oldest first: up to the request that the agent answers now. What
 /// came since may not be durable yet, and the answer must not depend on that.
@@ -86,6 +89,17 @@ fn log_line(session: &Session, event: &Event) -> Option<Value> {
     if fields.get("withheld").is_some_and(|withheld| !withheld.is_null()) {
         fields.remove("summary");
         fields.insert("withheld".into(), json!(true));
+    }
+    let carries = |call: &CallState| call.written_input() != &call.input;
+    let about = fields.get("call").and_then(|call| serde_json::from_value(call.clone()).ok());
+    if let Some(call) = about.and_then(|id| session.find_call(id)).filter(|call| carries(call)) {
+        // Foreign words that it carried stand outside the context, here too (U6).
+        for name in QUOTING {
+            fields.remove(*name);
+        }
+        if fields.contains_key("input") {
+            fields.insert("input".into(), shorten_texts(call.written_input()));
+        }
     }
     for name in LEFT_OUT {
         fields.remove(*name);

@@ -28,7 +28,10 @@ use crate::condensing::RunReview;
 use crate::error::EngineError;
 use crate::hub::PublishedFact;
 use crate::ledger::JournalWriter;
-use crate::ports::{Conversation, HookMoment, Model, RemoteCommand, Store, StoreError};
+use crate::ports::{
+    Conversation, HookMoment, Model, ProgramStep, RemoteCommand, Store, StoreError,
+};
+use crate::programs::{ProgramLine, ProgramRun};
 use crate::recipes;
 use crate::scene::SceneRequest;
 use crate::submit::InputSubmission;
@@ -49,6 +52,8 @@ pub(crate) struct SessionLoop {
     /// Calls that were inspected before one that was asked for earlier: they are judged after it (L5, L6).
     pub(crate) early: Vec<(Effect, WorkerOutcome)>,
     pub(crate) contents: HashMap<CallId, PlannedContents>,
+    /// The way to each program that runs.
+    pub(crate) programs: HashMap<CallId, ProgramLine>,
     pub(crate) writing: Option<BoxFuture<'static, WriteOutcome>>,
     /// Letters that were acted on and may not be taken away yet.
     pub(crate) read: HashSet<u64>,
@@ -119,6 +124,10 @@ impl SessionLoop {
                 SessionWake::Worker(effect, outcome) => self.handle_outcome(effect, outcome),
                 SessionWake::Message(Some(LoopMessage::Command(command, done))) => {
                     self.handle_command(command, done);
+                }
+                SessionWake::Message(Some(LoopMessage::Steps(of, steps, done))) => {
+                    // A program that is gone waits for nothing.
+                    let _ = done.send(self.handle_steps(of, steps));
                 }
                 SessionWake::Message(Some(LoopMessage::Rest)) => self.close_if_idle(),
                 SessionWake::Message(Some(LoopMessage::Close) | None) => self.begin_closing(),
@@ -194,6 +203,7 @@ impl SessionLoop {
             if let Event::CallFinished(CallFinished { changed, marks: Some(origin), .. }) = fact {
                 self.context.workspace.mark(changed, origin);
             }
+            self.tell_program(fact);
             // What waits for a person who has gone must not wait in a sub-agent either (C2), and what
             // a person lets pass no more does not pass there (F1).
             let config = match fact {
@@ -204,8 +214,38 @@ impl SessionLoop {
             let SessionConfig { attended, permission, .. } = **config;
             self.workers.children.set_terms(ChildTerms { attended, permission });
         }
+        for (call, program) in &self.programs {
+            program.set_waiting(self.session.waits_by_steps(*call));
+        }
         self.ledger.push(&self.session, now, facts);
         any
+    }
+
+    /// Tells a program that runs of a step of it that is answered.
+    fn tell_program(&self, fact: &Event) {
+        let call = match fact {
+            Event::CallFinished(f) => f.call,
+            Event::CallUnknown(f) => f.call,
+            _ => return,
+        };
+        if self.programs.is_empty() {
+            return;
+        }
+        if let Some((of, end)) = self.session.step_end(call)
+            && let Some(program) = self.programs.get(&of)
+        {
+            program.tell(end);
+        }
+    }
+
+    /// A program asks for steps.
+    fn handle_steps(&mut self, of: CallId, steps: Vec<ProgramStep>) -> Result<(), String> {
+        for ProgramStep { number, tool, input } in steps {
+            self.session.may_step(of, number)?;
+            let command = SessionCommand::Step { of, number, tool, input };
+            self.handle(SessionInput::Command(command));
+        }
+        Ok(())
     }
 
     fn handle_command(
@@ -344,6 +384,9 @@ impl SessionLoop {
 
     fn apply_outcome(&mut self, effect: &Effect, outcome: WorkerOutcome) {
         self.in_flight.remove(effect);
+        if let Effect::Run { call } = effect {
+            self.programs.remove(call);
+        }
         match outcome {
             WorkerOutcome::Answer(answer) => {
                 self.handle(SessionInput::Answer(answer));
@@ -473,23 +516,7 @@ impl SessionLoop {
                 let run = self.session.run().map(|run| run.to_string()).unwrap_or_default();
                 Some(Box::pin(workers.checkpoint(call, config, contents, run)))
             }
-            Effect::Run { call } => {
-                let permit = self.session.issue_permit(*call)?;
-                let contents = self.contents.remove(call);
-                let about = workers::about_session(&self.session);
-                let call = self.session.find_call(*call)?.clone();
-                let label = self.session.turn_label().clone();
-                let nests = workers
-                    .context
-                    .toolbox
-                    .get(&call.tool)
-                    .is_some_and(|tool| tool.has_nested_calls());
-                let session = nests.then(|| Arc::new(self.session.clone()));
-                let spawn = call.spawn_effect().is_some().then(|| self.spawn_parameters(&call));
-                let work =
-                    RunningCall { permit, call, config, contents, about, label, session, spawn };
-                Some(Box::pin(workers.run(work, cancel)))
-            }
+            Effect::Run { call } => self.run_call(*call, config, cancel),
             Effect::Stop { call } => self.stop_call(*call, config),
             Effect::Reconcile { call } => {
                 let call = self.session.find_call(*call)?.clone();
@@ -500,6 +527,37 @@ impl SessionLoop {
                 Some(Box::pin(workers.verify(config, text)))
             }
         }
+    }
+
+    /// A call that may run is run: once in this life of the program.
+    fn run_call(
+        &mut self,
+        id: CallId,
+        config: Arc<SessionConfig>,
+        cancel: CancellationToken,
+    ) -> Option<BoxFuture<'static, WorkerOutcome>> {
+        let workers = self.workers.clone();
+        let permit = self.session.issue_permit(id)?;
+        let contents = self.contents.remove(&id);
+        let about = workers::about_session(&self.session);
+        let call = self.session.find_call(id)?.clone();
+        let label = self.session.label_of_call(&call).clone();
+        let nests = workers.context.toolbox.get(&call.tool);
+        let nests = nests.is_some_and(|tool| tool.has_nested_calls());
+        let program = call.is_program().then(|| self.open_program(&call));
+        let session = nests.then(|| Arc::new(self.session.clone()));
+        let spawn = call.spawn_effect().is_some().then(|| self.spawn_parameters(&call));
+        let work =
+            RunningCall { permit, call, config, contents, about, label, session, program, spawn };
+        Some(Box::pin(workers.run(work, cancel)))
+    }
+
+    /// What a program is run with, and the way to it.
+    fn open_program(&mut self, call: &CallState) -> ProgramRun {
+        let sender = self.context.sender.clone();
+        let (run, line) = ProgramRun::of_call(&self.session, call, sender);
+        self.programs.insert(call.id, line);
+        run
     }
 
     /// The future that ends a call which is marked as started; none where it runs and is cancelled.
@@ -541,7 +599,10 @@ impl SessionLoop {
             Effect::AskPerson { approval } => {
                 let call = self.session.approval_call(approval)?;
                 json!({
-                    "message": format!("{} needs an answer: {}", call.tool, call.ask_reason()),
+                    "message": match self.session.calls_asked_at(call.id).len() {
+                        0 | 1 => format!("{} needs an answer: {}", call.tool, call.ask_reason()),
+                        steps => format!("{steps} steps of a program need one answer: {}", call.ask_reason()),
+                    },
                     "approval": approval,
                 })
             }
@@ -561,7 +622,8 @@ impl SessionLoop {
             share: self.session.agent_share(call.id, now),
             spawned: self.session.running_agent(call.id).cloned(),
             model: self.model.clone(),
-            label: self.session.turn_label().clone(),
+            // With the words of handles that its task names.
+            label: self.session.label_of_call(call).clone(),
         }
     }
 

@@ -1,5 +1,5 @@
 //! Slash commands and workflows where they are found (M3): Markdown files of the workspace and of
-//! the person. `/name words` at the beginning of an input stands for the text of such a file.
+//! the person, and what comes with the program. `/name words` at the beginning of an input stands for the text of such a file.
 //!
 //! What the person typed stays their input. The text of the file is told beside it, with the label
 //! that reading the file has: it does not count as the person's own words. Not here: the format
@@ -22,6 +22,10 @@ use crate::scene::SceneOptions;
 use crate::skills;
 use crate::workspace::{EntryKind, FileError, WalkOptions, Workspace};
 
+mod bundled;
+
+use bundled::BundledWorkflow;
+
 /// Largest file, in bytes.
 const FILE_BYTES_MAX: u64 = 256 * 1024;
 /// Longest text with its arguments, in characters.
@@ -40,7 +44,7 @@ const OF_PERSON: [&str; 2] = ["commands", "workflows"];
 pub struct SlashCommand {
     /// What is typed after the `/`.
     pub name: String,
-    /// Where it stands: a path of the workspace, or `your own commands/x.md`.
+    /// Where it stands: a path of the workspace, `your own commands/x.md`, or `comes with Weir`.
     pub source: String,
     /// The head of the command's file.
     pub head: CommandHead,
@@ -65,15 +69,17 @@ pub struct ListedCommand {
 
 /// Where a file is.
 enum CommandFile {
-    OfWorkspace(String),
-    OfPerson { path: PathBuf, name: String },
+    Workspace(String),
+    Person { path: PathBuf, name: String },
+    Program(&'static BundledWorkflow),
 }
 
 impl CommandFile {
     fn source_text(&self) -> String {
         match self {
-            CommandFile::OfWorkspace(path) => path.clone(),
-            CommandFile::OfPerson { name, .. } => format!("your own {name}"),
+            CommandFile::Workspace(path) => path.clone(),
+            CommandFile::Person { name, .. } => format!("your own {name}"),
+            CommandFile::Program(_) => "comes with Weir".into(),
         }
     }
 }
@@ -89,7 +95,7 @@ pub fn find_slash_command(
 ) -> Result<Option<SlashCommand>, String> {
     let below = file_of(name);
     for folder in OF_WORKSPACE {
-        let file = CommandFile::OfWorkspace(format!("{folder}/{below}"));
+        let file = CommandFile::Workspace(format!("{folder}/{below}"));
         if let Some(found) = read_command_file(workspace, &file, name)? {
             return Ok(Some(found));
         }
@@ -97,18 +103,23 @@ pub fn find_slash_command(
     for folder in OF_PERSON {
         let Some(dir) = &options.config_dir else { continue };
         let path = dir.join(folder).join(&below);
-        let file = CommandFile::OfPerson { path, name: format!("{folder}/{below}") };
+        let file = CommandFile::Person { path, name: format!("{folder}/{below}") };
         if let Some(found) = read_command_file(workspace, &file, name)? {
             return Ok(Some(found));
         }
     }
-    of_plugins(options)
+    let of_plugin = of_plugins(options)
         .into_iter()
         .find_map(|(id, prompts)| {
             let rest = name.strip_prefix(&id)?.strip_prefix(':')?;
             read_command_file(workspace, &prompts.file(&file_of(rest)), name).transpose()
         })
-        .transpose()
+        .transpose()?;
+    let of_program = || {
+        let workflow = bundled::find_bundled(name)?;
+        read_command_file(workspace, &CommandFile::Program(workflow), name).transpose()
+    };
+    of_plugin.map_or_else(|| of_program().transpose(), |found| Ok(Some(found)))
 }
 
 /// Where the prompts of a plugin lie.
@@ -121,10 +132,10 @@ impl PromptFolder {
     fn file(&self, below: &str) -> CommandFile {
         match self {
             PromptFolder::OfWorkspace(folder) => {
-                CommandFile::OfWorkspace(format!("{folder}/{below}"))
+                CommandFile::Workspace(format!("{folder}/{below}"))
             }
             PromptFolder::OfPerson { folder, name } => {
-                CommandFile::OfPerson { path: folder.join(below), name: format!("{name}/{below}") }
+                CommandFile::Person { path: folder.join(below), name: format!("{name}/{below}") }
             }
         }
     }
@@ -169,7 +180,7 @@ pub fn list_slash_commands(options: &SceneOptions, workspace: &Workspace) -> Vec
         let below = files_below(workspace, folder);
         let file = |below: String| {
             let name = name_of(&below)?;
-            Some((name, CommandFile::OfWorkspace(format!("{folder}/{below}"))))
+            Some((name, CommandFile::Workspace(format!("{folder}/{below}"))))
         };
         files.extend(below.into_iter().filter_map(file));
     }
@@ -182,7 +193,7 @@ pub fn list_slash_commands(options: &SceneOptions, workspace: &Workspace) -> Vec
             let path = dir.join(&below);
             Some((
                 name_of(&below)?,
-                CommandFile::OfPerson { path, name: format!("{folder}/{below}") },
+                CommandFile::Person { path, name: format!("{folder}/{below}") },
             ))
         };
         files.extend(below.into_iter().filter_map(file));
@@ -194,6 +205,9 @@ pub fn list_slash_commands(options: &SceneOptions, workspace: &Workspace) -> Vec
             Some((name, prompts.file(&below)))
         }));
     }
+    let of_program =
+        |workflow: &'static BundledWorkflow| (workflow.name.into(), CommandFile::Program(workflow));
+    files.extend(bundled::BUNDLED.iter().map(of_program));
     let mut seen = BTreeSet::new();
     let listed = |(name, file): (String, CommandFile)| {
         let command = read_command_file(workspace, &file, &name).transpose()?;
@@ -262,7 +276,7 @@ fn read_command_file(
         format!("/{name}: {source} has {bytes} bytes; at most {FILE_BYTES_MAX} are read")
     };
     let (bytes, label) = match file {
-        CommandFile::OfPerson { path, .. } => {
+        CommandFile::Person { path, .. } => {
             let Some(length) = std::fs::metadata(path).ok().filter(|m| m.is_file()) else {
                 return Ok(None);
             };
@@ -272,7 +286,8 @@ fn read_command_file(
             let bytes = std::fs::read(path).map_err(|why| format!("/{name}: {source}: {why}"))?;
             (bytes, Label::default())
         }
-        CommandFile::OfWorkspace(path) => {
+        CommandFile::Program(workflow) => (workflow.text.as_bytes().to_vec(), Label::default()),
+        CommandFile::Workspace(path) => {
             let at = workspace.resolve(path, PathAccess::Read);
             if at.ignored.is_some() || at.place != PathPlace::Inside {
                 return Ok(None);
@@ -407,8 +422,31 @@ mod tests {
                 ("a", "your own commands/a.md", true),
                 ("b", "your own commands/b.md", false),
                 ("deep:c", "your own workflows/deep/c.md", false),
+                ("commit", "comes with Weir", false),
+                ("init", "comes with Weir", false),
+                ("pr", "comes with Weir", false),
+                ("review", "comes with Weir", false),
             ]
         );
+    }
+
+    #[test]
+    fn r7_what_comes_with_the_program_can_be_used_and_gives_way() {
+        let plain = world(&[]);
+        for workflow in bundled::BUNDLED {
+            let found = plain.find(workflow.name).expect("usable").expect("there");
+            assert_eq!(found.source, "comes with Weir");
+            assert!(found.label.is_clean() && !found.head.description.is_empty());
+            assert_eq!(found.head.without_effect, Vec::<String>::new(), "{}", workflow.name);
+        }
+        let own =
+            world(&[("config/workflows/pr.md", "mine"), ("work/.weir/commands/init.md", "x")]);
+        assert_eq!(own.source("pr").as_deref(), Some("your own workflows/pr.md"));
+        assert_eq!(own.source("init").as_deref(), Some(".weir/commands/init.md"));
+        let listed = list_slash_commands(&own.options, &own.workspace);
+        let shadowed = listed.iter().filter(|one| one.shadowed).map(|one| one.name.as_str());
+        assert_eq!(shadowed.collect::<Vec<_>>(), ["init", "pr"]);
+        assert_eq!(plain.find("merge"), Ok(None));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::Value;
 use weir_core::governance::shell;
 use weir_core::profile::Profile;
 use weir_core::session::CallState;
+use weir_core::tool::built_in::HANDLE_TOOLS;
 use weir_core::tool::{CommandEffect, EffectClass, Effects, FeedEffect, Inspection, ToolSpec};
 
 use crate::ports::{CallPlan, Tool, ToolContext};
@@ -121,12 +122,20 @@ impl Toolbox {
     /// What a profile may see (T3): in the order of the list, so that prompts are stable.
     pub fn visible_specs(&self, profile: &Profile, writes: bool) -> Vec<ToolSpec> {
         let all = self.all_tools();
-        let specs = all.iter().map(|tool| tool.spec());
-        let has = |spec: &&ToolSpec| profile.has_tool(&spec.name, spec.group);
+        let has = |spec: &ToolSpec| profile.has_tool(&spec.name, spec.group);
         // In plan mode write tools are absent, not merely refused (C3).
-        let kept = |spec: &&ToolSpec| writes || spec.group != weir_core::tool::ToolGroup::Edit;
-        let of_use = |spec: &&ToolSpec| !self.idle.contains(&spec.name);
-        specs.filter(has).filter(kept).filter(of_use).cloned().collect()
+        let kept = |spec: &ToolSpec| writes || spec.group != weir_core::tool::ToolGroup::Edit;
+        let of_use = |spec: &ToolSpec| !self.idle.contains(&spec.name);
+        let is_shown = |tool: &&Arc<dyn Tool>| {
+            let spec = tool.spec();
+            has(spec) && kept(spec) && of_use(spec)
+        };
+        let shown: Vec<&Arc<dyn Tool>> = all.iter().filter(is_shown).collect();
+        // Words are kept as handles where something could be done with them that others see (U6).
+        let acts = shown.iter().any(|tool| tool.acts_on_others());
+        let specs = shown.into_iter().map(|tool| tool.spec());
+        let is_used = |spec: &&ToolSpec| acts || !HANDLE_TOOLS.contains(&spec.name.as_str());
+        specs.filter(is_used).cloned().collect()
     }
 
     /// Finds out about a call: does its tool exist, are its arguments valid, what would it do.
@@ -205,14 +214,20 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
     compiled.map(|_| ()).map_err(|why| format!("input_schema is no JSON Schema: {why}"))
 }
 
-/// Adds what no tool says of its own effects: which of its paths git runs, and which running jobs with
-/// network could read what it writes (A12).
+/// Adds what no tool says of its own effects: which of its paths git runs, which running jobs with
+/// network could read what it writes (A12), and what a person could grant by name to a command that asks
+/// for hosts (U13).
 async fn add_foreseen_effects(effects: &mut Effects, cx: &ToolContext) {
     let is_change = |command: &CommandEffect| {
         !command.read_only && !shell::reads_only(&shell::parse_command_line(&command.command), true)
     };
     let by_files =
         !effects.changes.is_empty() || effects.paths.iter().any(|path| path.access.is_write());
+    if let Some(command) = effects.commands.iter().find(|command| !command.hosts.is_empty()) {
+        let (workspace, folder) = (cx.workspace.clone(), command.cwd.clone());
+        let look = tokio::task::spawn_blocking(move || workspace.named_grants(&folder));
+        effects.named_grants = look.await.unwrap_or_default();
+    }
     if by_files {
         let (workspace, planned) = (cx.workspace.clone(), effects.clone());
         let look = tokio::task::spawn_blocking(move || workspace.run_by_git(&planned));
@@ -231,16 +246,9 @@ async fn add_foreseen_effects(effects: &mut Effects, cx: &ToolContext) {
 
 fn inspection_of_plan(plan: &CallPlan) -> Inspection {
     Inspection {
-        known: true,
-        nearest: None,
-        invalid: None,
         fails: plan.fails.clone(),
-        effects: plan.effects.clone(),
-        class: plan.class,
-        summary: plan.summary.clone(),
         diff: plan.diff.clone(),
         confirm: plan.confirm.clone(),
-        hooks: Vec::new(),
-        judged: None,
+        ..Inspection::new(plan.class, plan.effects.clone(), plan.summary.clone())
     }
 }

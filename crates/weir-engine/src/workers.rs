@@ -30,7 +30,7 @@ use crate::media::DocumentConverter;
 use crate::nested::StepPlanner;
 use crate::planner;
 use crate::ports::{
-    Conversation, HookMoment, Model, NoPerson, NoPlugins, ProgressSink, ToolContext,
+    Conversation, HookMoment, Model, NoPerson, NoPlugins, ProgramAccess, ProgressSink, ToolContext,
 };
 use crate::recover::{self, ReconciledOutcome};
 use crate::scene::{self, NestedInstructions, SceneGatherer, SceneRequest};
@@ -154,9 +154,15 @@ impl Workers {
                 hub.send_signal(SignalKind::Output, &subject, text)
             }),
             foreign: call.is_foreign(),
-            knows: Arc::new(CallKnowledge { context: own.clone(), config: config.clone(), label }),
+            knows: Arc::new(CallKnowledge {
+                context: own.clone(),
+                config: config.clone(),
+                label,
+                reader: self.guards.judge.clone(),
+            }),
             plugins: own.scene.skills.plugins.clone().unwrap_or_else(|| Arc::new(NoPlugins)),
             nested: Arc::new(StepPlanner { toolbox: own.toolbox.clone() }),
+            program: ProgramAccess::none(),
             person: Arc::new(NoPerson),
             servers: own.servers.clone(),
             agents: Arc::new(self.sub_agents_of_call(call.id, config, None)),

@@ -20,6 +20,7 @@ use weir_core::tool::{FileState, PathAccess, PathEffect, PathPlace, PlannedChang
 pub use self::confinement::CommandConfinement;
 pub use self::content::FileContent;
 pub use self::credentials::is_fixture;
+pub use self::derived::DerivedFile;
 use self::guard::{PathKind, PathSpot, WorkspacePathGuard};
 pub use self::hint::edit_distance;
 pub use self::readable::{ReadableChanges, ReadableTree};
@@ -40,7 +41,9 @@ mod home;
 mod hooks;
 mod lists;
 pub(crate) mod look;
+mod named_grants;
 mod own;
+mod own_commit;
 mod parallel;
 mod permitted;
 mod readable;

@@ -8,7 +8,7 @@ use weir_core::brain::{
     BrainEdit, BrainEntry, BrainEntryState, BrainOrigin, NewBrainEntry, redacted_edit,
     redacted_entry,
 };
-use weir_core::governance::label::{Integrity, Label};
+use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, SessionId};
 use weir_core::tool::built_in::BRAIN_KEEPER;
 
@@ -28,8 +28,7 @@ pub(crate) struct CallBrain {
 impl CallBrain {
     /// The label of what this call keeps: a model wrote it down, whatever it read.
     fn kept_label(&self) -> Label {
-        let integrity = self.label.integrity.max(Integrity::Generated);
-        Label { integrity, ..self.label.clone() }
+        self.label.clone().told_by_model()
     }
 }
 

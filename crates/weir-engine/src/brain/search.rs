@@ -38,8 +38,7 @@ pub fn search_entries(entries: Vec<BrainEntry>, words: &str, limit: usize) -> Ve
         return entries.into_iter().take(limit).map(first).collect();
     }
     // By these names they link to each other, and the titles are found.
-    let names: Vec<String> =
-        brain::export_files(&entries).into_iter().map(|file| file.name).collect();
+    let names = brain::file_names(&entries);
     let parts: Vec<SourceParts> = entries.iter().map(entry_parts).collect();
     let mut index = MeaningIndex::new();
     for (name, parts) in names.iter().zip(&parts) {

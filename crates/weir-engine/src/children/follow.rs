@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use weir_core::event::{
     AgentAnswered, AgentAsked, AgentFinished, AgentNews, CancelCause, Event, RunFinished, RunStatus,
 };
+use weir_core::governance::frame::frame_mark;
 use weir_core::ids::{CallId, SessionId};
 use weir_core::input::PersonCommand;
 use weir_core::profile::PermissionMode;
@@ -222,13 +223,18 @@ impl AgentFollower {
         let line = agent_summary_line(status, &changed, finished);
         let summary = format!("{}: {line}", self.profile_name());
         let (profile, agent) = (self.profile_name(), &self.agent);
-        let whole =
-            format!("{text}\n\n[agent {profile}: {line}; {tokens} tokens; session {agent}]{diff}");
+        // Its words may be those of a page: they cannot close this frame, nor open one. An agent may know
+        // whose it is, so the mark is of its words too.
+        let mark = frame_mark(&self.context.session, &format!("{}\n{text}", self.call));
+        let whole = format!(
+            "[The answer of agent {profile}, up to {mark}:]\n{text}\n\n\
+             [{mark}: agent {profile}: {line}; {tokens} tokens; session {agent}]{diff}"
+        );
         let raw = match status {
             RunStatus::Completed => RawResult::ok(whole),
             _ => RawResult::error(whole),
         };
-        RawResult { label: session.label().clone(), ..raw.with_summary(summary) }
+        RawResult { label: session.answer_label(), ..raw.with_summary(summary) }
     }
 }
 

@@ -157,13 +157,6 @@ impl SessionState {
         self.run.is_none() && self.queued.is_empty()
     }
 
-    /// Whether a person may be waited for with something: there is a request that nobody answered. One
-    /// whose run is over is among them.
-    pub fn has_open_requests(&self) -> bool {
-        self.approvals.values().any(|asked| asked.resolution.is_none())
-            || self.questions.values().any(Option::is_none)
-    }
-
     /// How an approval was answered.
     pub fn resolution(&self, approval: &ApprovalId) -> Option<&Resolution> {
         self.approvals.get(approval)?.resolution.as_ref()
@@ -262,22 +255,6 @@ mod tests {
             let found = state.sent.find_input(&format!("name {seq}"));
             assert_eq!(found.is_some(), remembered, "{seq}");
         }
-    }
-
-    #[test]
-    fn s10_a_request_is_open_until_somebody_answers_it() {
-        let mut state = SessionState::default();
-        assert!(!state.has_open_requests());
-        state.questions.insert(QuestionId::new("s-q1"), None);
-        assert!(state.has_open_requests());
-        let answer = json!({ "question": "s-q1", "answer": "that", "by": "ann" });
-        state.hear_fact(&fact(1, "question.answered", &answer));
-        assert!(!state.has_open_requests());
-        state.approvals.insert(ApprovalId::new("s-a1"), ApprovalState::default());
-        assert!(state.has_open_requests());
-        let resolved = json!({ "approval": "s-a1", "call": "c1", "decision": "once", "by": "ann" });
-        state.hear_fact(&fact(2, "approval.resolved", &resolved));
-        assert!(!state.has_open_requests());
     }
 
     #[test]

@@ -18,9 +18,9 @@ use weir_core::tool::ToolSpec;
 
 use super::brain::{BrainAccess, NoBrain};
 use super::{
-    MeaningAnswer, MeaningQuestion, NO_PICTURE_MODEL, NoScripts, PictureAnswer, PictureError,
-    PictureRequest, ProfileLine, ProgressSink, Scripts, StoredItem, VendorAnswer, VendorQuestion,
-    VendorSearchError, VendorSearchSource,
+    MeaningAnswer, MeaningQuestion, ModelUse, NO_PICTURE_MODEL, NoScripts, PictureAnswer,
+    PictureError, PictureRequest, ProfileLine, ProgressSink, Scripts, StoredItem, VendorAnswer,
+    VendorQuestion, VendorSearchError, VendorSearchSource,
 };
 use crate::toolbox::Toolbox;
 
@@ -259,6 +259,15 @@ pub trait Knowledge: Send + Sync {
         let _ = question;
         Err(ConsultError { why: NO_FLAGSHIP.into(), used: None })
     }
+    /// Asks a model without tools, which sees nothing else, about foreign words (U6). Its answer is theirs:
+    /// it may say whatever they want.
+    ///
+    /// # Errors
+    /// It gave no answer: a sentence without words of its own, with what it used.
+    async fn ask_reader(&self, question: &ReaderQuestion) -> Result<ReaderAnswer, ConsultError> {
+        let _ = question;
+        Err(ConsultError { why: "no model reads words here".into(), used: None })
+    }
     /// The stronger model, as people name it; `None`: none is named.
     fn flagship_name(&self) -> Option<String> {
         None
@@ -308,6 +317,26 @@ pub const NO_VENDOR_SEARCH: &str = "no model vendor searches the web for this se
 pub const NO_FLAGSHIP: &str = "no stronger model is set up. A person names one in the user \
                                configuration: helpers.flagship = \"provider/name\"";
 
+/// A question to a model that reads foreign words and can do nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReaderQuestion {
+    /// What it is told about itself.
+    pub system: String,
+    /// The question with the words.
+    pub text: String,
+}
+
+/// What it answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReaderAnswer {
+    /// Its words.
+    pub text: String,
+    /// Whose words the answer counts as.
+    pub label: Label,
+    /// What it used.
+    pub used: ModelUse,
+}
+
 /// An answer of the stronger model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlagshipAnswer {
@@ -329,7 +358,7 @@ pub struct ConsultError {
     /// A sentence for the model.
     pub why: String,
     /// It was asked all the same: what that used, as far as anybody knows.
-    pub used: Option<(Usage, Option<f64>)>,
+    pub used: Option<ModelUse>,
 }
 
 /// Something that exists and is not switched on.

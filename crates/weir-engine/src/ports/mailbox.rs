@@ -159,6 +159,19 @@ pub struct MailDraft {
     pub text: String,
     /// The name of the mail that it answers.
     pub answers: Option<String>,
+    /// A person agreed to exactly this mail. Otherwise it goes to recipients of a list alone.
+    pub confirmed: bool,
+}
+
+/// Whether mail of an account may go to a recipient.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecipientStanding {
+    /// A person put them on a list (S9, S16).
+    Listed,
+    /// They are on no list: a person must agree to each mail (U1).
+    Unlisted,
+    /// No mail goes there, whoever agrees: why, and what a person can do.
+    Closed(String),
 }
 
 /// One mail account.
@@ -168,8 +181,8 @@ pub trait Mailbox: Send + Sync {
     fn address(&self) -> &str;
     /// The host that mails are fetched from.
     fn host(&self) -> &str;
-    /// Whether a person put this recipient on a list (S9, S16).
-    async fn may_send(&self, recipient: &str) -> bool;
+    /// Whether mail may go to this recipient, as the lists are now.
+    async fn recipient_standing(&self, recipient: &str) -> RecipientStanding;
     /// Newest mails of a folder that fit the words; empty: all.
     ///
     /// # Errors
@@ -186,7 +199,8 @@ pub trait Mailbox: Send + Sync {
     /// # Errors
     /// A sentence for the model.
     async fn read(&self, id: &str, cancel: &CancellationToken) -> Result<MailText, String>;
-    /// Sends a mail. Gives its name. Refuses whoever is on no list, whatever was judged before.
+    /// Sends a mail. Gives its name. Refuses recipients who are closed, and those on no list unless the
+    /// draft is confirmed, as the lists are now and whatever was judged before.
     ///
     /// # Errors
     /// A sentence for the model: it was not sent, or it is not known whether it was.

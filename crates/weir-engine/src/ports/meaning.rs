@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use weir_core::model::Usage;
+use weir_core::tool::ResultEffect;
 
 use super::ProgressSink;
 use crate::workspace::Workspace;
@@ -44,13 +45,19 @@ pub struct FoundPassage {
     pub links: Option<f32>,
 }
 
-/// What a model was used for a search.
+/// What a call used of a model beside the session's own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelUse {
     /// Tokens.
     pub usage: Usage,
     /// What that cost; `None`: nobody knows.
     pub cost_usd: Option<f64>,
+}
+
+impl From<ModelUse> for ResultEffect {
+    fn from(used: ModelUse) -> ResultEffect {
+        ResultEffect::Used { usage: used.usage, cost_usd: used.cost_usd }
+    }
 }
 
 /// What a search brought.

@@ -102,6 +102,10 @@ pub struct JobInfo {
     pub command: String,
     /// Where it can reach outside; `None`: nowhere. Empty: everywhere, since nothing confines it.
     pub reaches: Option<Vec<String>>,
+    /// Ports of this machine at which it is reached, if that is all that it has to do with the outside:
+    /// its sandbox holds them as long as it runs. Else none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub serves_only: Vec<u16>,
     /// Running, or how it ended.
     pub end: Option<CommandEnd>,
     /// Bytes of output so far.

@@ -13,6 +13,12 @@ pub const KEPT_AGENT: &str = "agent";
 /// The kind under which it is kept what a run was given beside its instructions, until it was said.
 /// `by`: where it came from.
 pub const KEPT_GIVEN: &str = "agent_given";
+/// The state of what a run was given.
+pub const GIVEN_WAITS: &str = "waits";
+/// The same, where the run may answer whoever sent it (U5).
+pub const GIVEN_ANSWERS: &str = "answers";
+/// What stands before the sender's address in `by` of a mail that a run was given.
+pub const MAIL_ORIGIN: &str = "mail from ";
 /// The state of an agent that is due when its calendar says so; any other: it is not.
 pub const AGENT_ACTIVE: &str = "active";
 /// Runs of one agent that stay in its history; older ones that are over go.
@@ -81,6 +87,8 @@ pub enum RunBeginOutcome {
 pub struct AgentRunFilter {
     /// Only of this agent.
     pub agent: Option<String>,
+    /// Only those that run or ran in this session.
+    pub session: Option<SessionId>,
     /// Only those that are not over.
     pub open: bool,
     /// At most so many.

@@ -14,8 +14,8 @@ use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
 
 use super::{
-    AgentRunFilter, Passage, PlaceLimits, RecallQuery, RemoteCommand, RunBeginOutcome, SignalEar,
-    SignalLine, SignalParcel, TickClaim, UsageFilter, UsageNote, UsageRow,
+    AgentRunFilter, AskChanges, Passage, PlaceLimits, RecallQuery, RemoteCommand, RunBeginOutcome,
+    SignalEar, SignalLine, SignalParcel, TickClaim, UsageFilter, UsageNote, UsageRow,
 };
 
 /// A store failed. `retry` is never implied: whatever was not confirmed did not happen.
@@ -168,6 +168,8 @@ pub struct Append {
     pub solved: Vec<SolvedRun>,
     /// What these facts say was used: counted once, with them.
     pub usage: Vec<UsageNote>,
+    /// What they change about what waits for a person.
+    pub asks: AskChanges,
     /// The session's new summary.
     pub meta: SessionMeta,
 }
@@ -411,9 +413,7 @@ pub trait Store: Send + Sync {
         version: u32,
     ) -> Result<Option<StoredItem>, StoreError>;
     /// What is kept under this kind and name.
-    async fn stored_item(&self, what: &str, name: &str) -> Result<Option<StoredItem>, StoreError> {
-        Ok(self.stored_items(what).await?.into_iter().find(|kept| kept.name == name))
-    }
+    async fn stored_item(&self, what: &str, name: &str) -> Result<Option<StoredItem>, StoreError>;
     /// All that is kept of a kind, by name.
     async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError>;
     /// Takes something away; whether it was there.
@@ -463,6 +463,15 @@ pub trait Store: Send + Sync {
     /// uses this store: at once when it is so already, so that nothing is missed between reading
     /// and waiting. May resolve without one.
     async fn facts_changed(&self, session: &SessionId, seen: Seq);
+    /// Resolves when the journal of any session may be longer than at the call, by any process that
+    /// uses this store; listens from its first poll on. May resolve without one.
+    async fn journals_changed(&self);
+    /// The facts that ask a person something and were not answered, of all sessions, oldest first.
+    /// Reads what was written with the facts, and no journal.
+    async fn open_asks(&self) -> Result<Vec<Record>, StoreError>;
+    /// The facts that say how the last run of each session ended, of those that were recorded at
+    /// `since` or later, oldest first.
+    async fn ended_runs(&self, since: Timestamp) -> Result<Vec<Record>, StoreError>;
     /// Asks whichever process runs `session` for what streams in it, for as long as what is given is
     /// kept. `None`, and so by default: this store carries no signals, because one process alone runs
     /// its sessions and shows them, as with files and in memory; others have the facts.

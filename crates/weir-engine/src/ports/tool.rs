@@ -14,7 +14,7 @@ use weir_core::tool::{EffectClass, Effects, RawResult, ToolSpec};
 
 use super::{
     Blobs, Checkpoints, DocumentReaders, Knowledge, McpServers, PersonPrompter, Plugins, Processes,
-    SubAgents, Web,
+    ProgramAccess, SubAgents, Web,
 };
 use crate::workspace::Workspace;
 
@@ -25,12 +25,20 @@ pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
     /// Says what a call with this input would do, without doing it. `input` has passed the schema.
-    /// May read the workspace through `cx`; must not change anything.
+    /// May read the workspace through `cx`; must not change anything. A plan that fails may quote the
+    /// paths in its effects, whose label its words then have (Z1); what else it quotes must stand in
+    /// [`Effects::gives`].
     async fn plan_call(&self, input: &Value, cx: &ToolContext) -> CallPlan;
 
     /// Whose words its description and code are: clean, unless something foreign went into it.
     fn label(&self) -> Label {
         Label::default()
+    }
+
+    /// Whether it is declared to send, commit, change rights, or destroy what no undo brings back: where one is,
+    /// foreign words are kept beside the context (U6).
+    fn acts_on_others(&self) -> bool {
+        false
     }
 
     /// Whether it works by other tools, through [`ToolContext::nested`].
@@ -57,7 +65,8 @@ pub struct CallPlan {
     pub diff: Option<String>,
     /// The tool wants a person to confirm: why.
     pub confirm: Option<String>,
-    /// It already knows that it will fail: the message for the model (what, why, what to try).
+    /// It already knows that it will fail: the message for the model (what, why, what to try). It
+    /// goes through the filters of results, and is labelled as a reading of the paths in `effects`.
     pub fails: Option<String>,
     /// New content of the files in `effects.changes`, for checkpoints and for
     /// `Workspace::apply`. Same paths as `effects.changes`; kept in memory, never journaled.
@@ -123,6 +132,8 @@ pub struct ToolContext {
     pub plugins: Arc<dyn Plugins>,
     /// Other tools, for a tool that [`Tool::has_nested_calls`]. Refuses everything while planning.
     pub nested: Arc<dyn NestedTools>,
+    /// Steps, for a call of [`EffectClass::Program`] that runs. None for any other, and while planning.
+    pub program: ProgramAccess,
     /// Sub-agents.
     pub agents: Arc<dyn SubAgents>,
     /// The person, for what a foreign server wants to know while its call runs. Nobody while

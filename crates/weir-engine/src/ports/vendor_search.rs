@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use weir_core::model::Usage;
 
-use super::WebAddress;
+use super::{ModelUse, WebAddress};
 
 /// Asks a model's vendor to search the web. Called for one question at a time, with no word of the
 /// session but that question.
@@ -81,5 +81,5 @@ pub struct VendorSearchError {
     /// A sentence.
     pub why: String,
     /// What it used all the same, and what that cost; `None`: it used nothing that is known.
-    pub used: Option<(Usage, Option<f64>)>,
+    pub used: Option<ModelUse>,
 }

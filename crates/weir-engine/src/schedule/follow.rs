@@ -36,7 +36,7 @@ async fn load_given_mail(
         return Ok(None);
     }
     let name = given_name(&agent.name, &run.tick);
-    Ok(store.stored_items(KEPT_GIVEN).await?.into_iter().find(|kept| kept.name == name))
+    store.stored_item(KEPT_GIVEN, &name).await
 }
 
 /// One run of an agent.

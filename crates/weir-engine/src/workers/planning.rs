@@ -1,5 +1,5 @@
 //! A call before it runs: it is inspected, and what it will touch is saved. Not here: what is judged of
-//! it, and running it (`running`).
+//! it, and running it (`running`). The words of a plan that fails are a result like any other.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
-use weir_core::governance::filter::redact_text;
-use weir_core::governance::label::Label;
+use weir_core::governance::label::{self, Label};
 use weir_core::input::EffectAnswer;
+use weir_core::message::plain_text;
 use weir_core::session::{CallState, SessionConfig};
-use weir_core::tool::{Effects, PathAccess, PlannedChange};
+use weir_core::tool::{Effects, Inspection, PathAccess, PlannedChange, RawResult};
 
+use super::running::BroughtWords;
 use super::{PlannedContents, WorkerOutcome, Workers};
 use crate::ports::{FileContent, Snapshot, SnapshotEntry};
 use crate::recover;
@@ -35,10 +36,7 @@ impl Workers {
         let id = call.id;
         match inspect.await {
             Ok((mut inspection, plan)) => {
-                // It goes to the model as it is, and may quote what the tool read (G8).
-                let secrets = &self.context.parts.secrets;
-                inspection.fails =
-                    inspection.fails.map(|text| redact_text(&text, secrets).into_owned());
+                self.clean_failure(&call, &config, &mut inspection).await;
                 self.guards.consult_guards(&call, &config, &said, &mut inspection).await;
                 let inspection = Box::new(inspection);
                 let contents = Arc::new(plan.contents);
@@ -56,6 +54,23 @@ impl Workers {
                 WorkerOutcome::Answer(EffectAnswer::Inspected { call: id, inspection })
             }
         }
+    }
+
+    /// Sends the words of a plan that fails through the filters of results: they may quote what the
+    /// plan looked at (G8, Z1).
+    async fn clean_failure(
+        &self,
+        call: &CallState,
+        config: &SessionConfig,
+        inspection: &mut Inspection,
+    ) {
+        let Some(words) = inspection.fails.take() else { return };
+        let raw = RawResult::error(words);
+        let label = label::of_failed_plan(&inspection.effects);
+        // A call that is only looked at writes no file.
+        let cleaned = self.filter(call, config, raw, BroughtWords::with_label(&label)).await;
+        inspection.fails = Some(plain_text(cleaned.clean.blocks()));
+        inspection.withheld = cleaned.clean.withheld_reason().map(str::to_owned);
     }
 
     /// Saves what a call will touch (G7).

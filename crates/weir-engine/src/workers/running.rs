@@ -9,10 +9,12 @@ use futures::FutureExt;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weir_core::event::PromptNote;
+use weir_core::governance::filter::FilterOutput;
 use weir_core::governance::label::Label;
 use weir_core::governance::{FilterContext, Permit, filter_result, label};
 use weir_core::input::{EffectAnswer, journaled_result};
 use weir_core::message::MessageBlock;
+use weir_core::session::handles::keeps_answer;
 use weir_core::session::{CallState, Session, SessionConfig};
 use weir_core::tool::{CleanResult, PathPlace, RawResult};
 
@@ -22,6 +24,7 @@ use crate::children::SpawnParameters;
 use crate::commands::CallEndMoment;
 use crate::nested::NestedCalls;
 use crate::ports::{Blobs, Tool, ToolContext};
+use crate::programs::ProgramRun;
 
 /// Time a cancelled call has to end by itself before it is given up (L14: within a second).
 const STOP_GRACE: Duration = Duration::from_millis(950);
@@ -39,6 +42,8 @@ pub(crate) struct RunningCall {
     pub(crate) label: Label,
     /// The session, for a tool that works by other tools.
     pub(crate) session: Option<Arc<Session>>,
+    /// For a program: its steps.
+    pub(crate) program: Option<ProgramRun>,
     /// For a call that starts an agent: what it is started with.
     pub(crate) spawn: Option<SpawnParameters>,
 }
@@ -46,11 +51,15 @@ pub(crate) struct RunningCall {
 impl Workers {
     /// Runs a call.
     pub(crate) async fn run(self, work: RunningCall, cancel: CancellationToken) -> WorkerOutcome {
-        let RunningCall { permit, call, config, contents, about, label, session, spawn } = work;
+        let RunningCall { permit, call, config, contents, about, label, session, .. } = work;
+        let (spawn, program) = (work.spawn, work.program.map(Arc::new));
         let mut cx = self.tool_context(&call, &config, cancel.clone(), label);
         cx.about = Arc::new(about);
         if spawn.is_some() {
             cx.agents = Arc::new(self.sub_agents_of_call(call.id, &config, spawn));
+        }
+        if let Some(program) = &program {
+            cx.program = program.access(cx.progress.clone());
         }
         let nest = session
             .map(|session| Arc::new(NestedCalls::new(self.context.toolbox.clone(), session)));
@@ -80,10 +89,17 @@ impl Workers {
         };
         let person = Arc::new(CallPrompter::during_call(&self.context, call.id));
         cx.person = person.clone();
-        let mut raw = run_in_time(tool.as_ref(), permit, &cx, &person).await;
+        let waited = || {
+            let steps = program.as_ref().map(|program| program.clock.waited());
+            person.person_wait_time() + steps.unwrap_or_default()
+        };
+        let mut raw = run_in_time(tool.as_ref(), permit, &cx, waited).await;
         person.withdraw_questions().await;
         if let Some(nest) = nest {
             nest.add_to(&mut raw);
+        }
+        if let Some(program) = &program {
+            program.add_table_to(&mut raw);
         }
         let raw = self.commands.settle_call_changes(&call, raw, CallEndMoment::Now).await;
         self.returned(&call, &config, raw).await
@@ -96,9 +112,7 @@ impl Workers {
         config: &SessionConfig,
         mut raw: RawResult,
     ) -> WorkerOutcome {
-        let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
-        let given = effects.map(|effects| label::of_answer(effects, raw.ok, &raw.blocks));
-        let label = given.unwrap_or_default().joined_with(&raw.label);
+        let label = given_label(call, &raw).joined_with(&raw.label);
         raw.blocks.extend(self.commands.stop_older_jobs(&label).await.map(MessageBlock::text));
         self.guards.after_tool(call, config, &mut raw).await;
         let clean = self.clean(call, config, raw).await;
@@ -131,25 +145,23 @@ impl Workers {
     async fn clean(&self, call: &CallState, config: &SessionConfig, raw: RawResult) -> CleanResult {
         let folder = self.context.results_folder();
         let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
-        let given = effects.map(|effects| label::of_answer(effects, raw.ok, &raw.blocks));
-        let mut label = given.unwrap_or_default();
+        let mut label = given_label(call, &raw);
+        if let Some(effects) = effects.filter(|_| raw.is_public && raw.ok) {
+            label = label.without_sources(&effects.reads_from);
+        }
         // What a fact of the memory or a skill came from is known only now.
         label.join(&raw.label);
-        let withhold = self.guards.screen_result(config, &label, &raw).await;
-        let tool = self.context.toolbox.get(&call.tool);
-        let cleaned = filter_result(
-            raw,
-            &FilterContext {
-                call: call.id,
-                tool: tool.as_ref().map(|tool| tool.spec()),
-                label: &label,
-                withhold: withhold.as_deref(),
-                secrets: &self.context.parts.secrets,
-                externalize_over: config.externalize_over,
-                window: config.model.window,
-                externalize_to: &folder,
-            },
-        );
+        let carries = call.carried_label().is_external();
+        let as_handle =
+            config.keeps_handles() && effects.is_some_and(|effects| keeps_answer(effects, carries));
+        let about = BroughtWords {
+            as_handle,
+            // What a program's step gives goes to the program, whole (U7).
+            externalize_over: if call.step.is_some() { 0 } else { config.externalize_over },
+            externalize_to: &folder,
+            ..BroughtWords::with_label(&label)
+        };
+        let cleaned = self.filter(call, config, raw, about).await;
         let mut written = true;
         if let Some((path, text)) = cleaned.file.clone() {
             self.context.blobs.put(&self.context.session, Arc::from(text.as_bytes()));
@@ -159,15 +171,66 @@ impl Workers {
         }
         journaled_result(cleaned, written)
     }
+
+    /// Sends words that a call brought through the filters of results.
+    pub(super) async fn filter(
+        &self,
+        call: &CallState,
+        config: &SessionConfig,
+        raw: RawResult,
+        about: BroughtWords<'_>,
+    ) -> FilterOutput {
+        let withhold = self.guards.screen_result(config, about.label, &raw).await;
+        let tool = self.context.toolbox.get(&call.tool);
+        let context = FilterContext {
+            call: call.id,
+            tool: tool.as_ref().map(|tool| tool.spec()),
+            label: about.label,
+            as_handle: about.as_handle,
+            withhold: withhold.as_deref(),
+            secrets: &self.context.parts.secrets,
+            externalize_over: about.externalize_over,
+            window: config.model.window,
+            externalize_to: about.externalize_to,
+        };
+        filter_result(raw, &context)
+    }
+}
+
+/// Words that a call brought: whose they are, and what of them may stand beside the context.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BroughtWords<'a> {
+    label: &'a Label,
+    /// They stand behind a handle, where they are foreign.
+    as_handle: bool,
+    /// Longer results than this, in characters, become a file; 0: none.
+    externalize_over: usize,
+    /// The folder of such files.
+    externalize_to: &'a str,
+}
+
+impl<'a> BroughtWords<'a> {
+    /// All of them come into the context.
+    pub(super) fn with_label(label: &'a Label) -> BroughtWords<'a> {
+        BroughtWords { label, as_handle: false, externalize_over: 0, externalize_to: "" }
+    }
+}
+
+/// The label of what a call gave by what it did and by the foreign words that it was given.
+fn given_label(call: &CallState, raw: &RawResult) -> Label {
+    let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
+    let carried = call.carried_label();
+    let given = effects.map(|effects| label::of_answer(effects, &carried, raw.ok, &raw.blocks));
+    given.unwrap_or(carried)
 }
 
 /// What `tool` gives, within the time that its call has, and as long as that is wanted. The time in
-/// which a person was waited for is not the call's.
+/// which persons were waited for, `waited`, is not the call's.
 async fn run_in_time(
     tool: &dyn Tool,
     permit: Permit,
     cx: &ToolContext,
-    person: &CallPrompter,
+    waited: impl Fn() -> Duration,
 ) -> RawResult {
     let name = &tool.spec().name;
     let cancel = &cx.cancel;
@@ -177,7 +240,7 @@ async fn run_in_time(
     tokio::select! {
         raw = &mut work => return raw.unwrap_or_else(crashed),
         () = cancel.cancelled() => (),
-        () = time_used_up(timeout, person) => (),
+        () = time_used_up(timeout, waited) => (),
     }
     let cancelled = cancel.is_cancelled();
     cancel.cancel();
@@ -198,13 +261,13 @@ async fn run_in_time(
 }
 
 /// Waits until a call has used up its time.
-async fn time_used_up(timeout: Duration, person: &CallPrompter) {
+async fn time_used_up(timeout: Duration, waited: impl Fn() -> Duration) {
     /// How long at least until it is looked at again, while the person is waited for.
     const PAUSE: Duration = Duration::from_millis(100);
     let begun = tokio::time::Instant::now();
     tokio::time::sleep(timeout).await;
     loop {
-        let left = (timeout + person.person_wait_time()).saturating_sub(begun.elapsed());
+        let left = (timeout + waited()).saturating_sub(begun.elapsed());
         if left.is_zero() {
             return;
         }

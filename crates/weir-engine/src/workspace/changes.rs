@@ -209,14 +209,8 @@ mod tests {
     #[test]
     fn g1_changes_beyond_the_judged_effects_are_refused() {
         let judged = |path: &str, access, recursive| PathEffect {
-            path: path.to_owned(),
-            access,
-            place: PathPlace::Inside,
             recursive,
-            ignored: None,
-            protected: None,
-            sensitive: None,
-            marked: None,
+            ..PathEffect::new(path, access, PathPlace::Inside)
         };
         let effects = [
             judged("src/new/a.rs", PathAccess::Create, false),

@@ -9,8 +9,8 @@ use weir_core::governance::flow;
 use weir_core::tool::{CommandEffect, Effects, PathAccess, PathEffect, PathPlace};
 
 use super::{
-    CommandConfinement, FileError, Workspace, confine, git_words, governed, hooks, repositories,
-    tracked,
+    CommandConfinement, FileError, Workspace, confine, git_words, governed, hooks, own_commit,
+    repositories, tracked,
 };
 
 /// Hidden files that are named beside a repository that keeps them.
@@ -180,6 +180,11 @@ impl Workspace {
     /// makes anew or leaves, as far as its words and the refs tell.
     pub fn published_branches(&self, command: &str, cwd: &str) -> Vec<String> {
         git_words::published_branches(&self.absolute_path(cwd), command)
+    }
+    /// Whether a line of git that runs in `cwd` makes the newest commit anew and nothing else of the
+    /// history, where that was made here and no remote has it, as far as the refs tell.
+    pub fn renews_own_commit(&self, command: &str, cwd: &str) -> bool {
+        own_commit::renews_own_commit(&self.absolute_path(cwd), command)
     }
     /// What the lines of git in a command that runs in `cwd` change in the settings of the repository,
     /// as a difference for a person.

@@ -41,6 +41,16 @@ pub struct CommandConfinement {
 }
 
 impl CommandConfinement {
+    /// Ports at which it is reached, if it has no other way out or in and its sandbox has a network of its
+    /// own, so that nobody else can be met there. Else none.
+    pub fn ports_served_only(&self) -> Vec<u16> {
+        let only = self.tier.has_own_view()
+            && self.hosts.is_empty()
+            && self.ports.is_empty()
+            && self.sockets.is_empty();
+        if only { self.serves.clone() } else { Vec::new() }
+    }
+
     /// Where a command reaches outside; `None`: nowhere. Empty: everywhere, since nothing confines it.
     pub fn outside_reach(&self) -> Option<Vec<String>> {
         match self.tier {

@@ -11,6 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::{FileError, Workspace, io_error};
 
+mod file;
+
+pub use file::DerivedFile;
+
 /// Largest file of this kind that is read.
 const DERIVED_BYTES_MAX: u64 = 1_000_000_000;
 
@@ -76,23 +80,10 @@ impl Workspace {
         }
         std::fs::read(path).ok()
     }
-    /// Puts bytes at the end of a derived file, in one piece.
-    ///
-    /// # Errors
-    /// The system refuses; then what was derived is computed again next time.
-    pub fn append_derived(&self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
-        let Some(path) = self.derived_path(name) else { return Ok(()) };
-        let append = || {
-            make_folder(&path)?;
-            let mut options = std::fs::OpenOptions::new();
-            options.append(true).create(true).mode(0o600).open(&path)?.write_all(bytes)
-        };
-        append().map_err(|error| io_error("write", name, &error))
-    }
     /// Puts a derived file in place of the one that is there.
     ///
     /// # Errors
-    /// As [`Workspace::append_derived`].
+    /// The system refuses; then what was derived is computed again next time.
     pub fn replace_derived(&self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
         let Some(path) = self.derived_path(name) else { return Ok(()) };
         let replace = || {
@@ -142,8 +133,7 @@ mod tests {
         let state = place.path().join("state/derived");
         let one = open("one").with_derived(&state);
         assert_eq!(one.read_derived("index"), None);
-        one.append_derived("index", b"a").expect("written");
-        one.append_derived("index", b"b").expect("written");
+        one.replace_derived("index", b"ab").expect("written");
         assert_eq!(
             open("one").with_derived(&state).read_derived("index").as_deref(),
             Some(&b"ab"[..])
@@ -153,7 +143,7 @@ mod tests {
         assert_eq!(open("two").with_derived(&state).read_derived("index"), None);
         // Without a folder nothing is kept, and nothing fails.
         let bare = open("one");
-        bare.append_derived("index", b"a").expect("nothing to do");
+        bare.replace_derived("index", b"a").expect("nothing to do");
         assert_eq!(bare.read_derived("index"), None);
         *bare.derived_value::<Mutex<u8>>().lock().expect("no panic") = 7;
         assert_eq!(*bare.derived_value::<Mutex<u8>>().lock().expect("no panic"), 7);

@@ -12,7 +12,7 @@ use super::tracked::git_folder;
 /// Largest file of git's that is read here.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 /// Remote-tracking branches that are looked at.
-const REFS_MAX: usize = 5_000;
+pub(super) const REFS_MAX: usize = 5_000;
 /// Settings by which git runs a program or goes to another place than it says.
 const RUNS: [&str; 22] = [
     "alias.",
@@ -44,13 +44,13 @@ const WITH_VALUE: [&str; 6] =
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"];
 
 /// The folder of the repository around `at`, and the one that its working trees share.
-struct RepositoryFolders {
-    git: PathBuf,
-    common: PathBuf,
+pub(super) struct RepositoryFolders {
+    pub(super) git: PathBuf,
+    pub(super) common: PathBuf,
 }
 
 impl RepositoryFolders {
-    fn find_around(at: &Path) -> Option<RepositoryFolders> {
+    pub(super) fn find_around(at: &Path) -> Option<RepositoryFolders> {
         let git = at.ancestors().find_map(|folder| git_folder(&folder.join(".git")))?;
         let common = match read_small_file(&git.join("commondir")) {
             Some(to) => git.join(to.trim()),
@@ -65,31 +65,29 @@ impl RepositoryFolders {
         Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
     }
 
-    fn head_commit(&self) -> Option<String> {
+    pub(super) fn head_commit(&self, packed: &PackedRefs) -> Option<String> {
         let head = read_small_file(&self.git.join("HEAD"))?;
         let Some(name) = head.trim().strip_prefix("ref: ") else { return Some(head.trim().into()) };
         let loose =
             [&self.git, &self.common].into_iter().find_map(|at| read_small_file(&at.join(name)));
-        let packed = || self.packed_refs().find(|(_, known)| known == name).map(|(id, _)| id);
-        loose.map(|id| id.trim().to_owned()).or_else(packed)
+        loose.map(|id| id.trim().to_owned()).or_else(|| packed.commit_of(name))
     }
 
-    fn packed_refs(&self) -> impl Iterator<Item = (String, String)> {
-        let text = read_small_file(&self.common.join("packed-refs")).unwrap_or_default();
-        let refs = text.lines().filter_map(|line| {
-            let (id, name) = line.split_once(' ')?;
-            (!line.starts_with(['#', '^'])).then(|| (id.to_owned(), name.trim().to_owned()))
-        });
-        refs.collect::<Vec<_>>().into_iter()
+    pub(super) fn packed_refs(&self) -> PackedRefs {
+        let path = self.common.join("packed-refs");
+        match read_small_file(&path) {
+            Some(text) => PackedRefs { text, is_whole: true },
+            None => PackedRefs { text: String::new(), is_whole: path.symlink_metadata().is_err() },
+        }
     }
 
     /// Remote-tracking branches that are, or once were, at `id`.
-    fn remotes_at(&self, id: &str) -> Vec<String> {
-        const REMOTES: &str = "refs/remotes/";
-        let at = |(known, name): (String, String)| {
-            (known == id).then(|| name.strip_prefix(REMOTES).map(str::to_owned)).flatten()
-        };
-        let mut found: BTreeSet<String> = self.packed_refs().filter_map(at).collect();
+    pub(super) fn remotes_at(&self, id: &str, packed: &PackedRefs) -> Vec<String> {
+        let mut found: BTreeSet<String> = packed
+            .remotes()
+            .filter(|(known, _)| *known == id)
+            .map(|(_, name)| name.to_owned())
+            .collect();
         for (folder, is_log) in [("refs/remotes", false), ("logs/refs/remotes", true)] {
             let top = self.common.join(folder);
             for file in files_below(&top) {
@@ -117,19 +115,43 @@ impl RepositoryFolders {
     }
 
     /// Settings of a section, by how their names begin.
-    fn section_settings(&self, start: &str) -> Vec<(String, String)> {
+    pub(super) fn section_settings(&self, start: &str) -> Vec<(String, String)> {
         let text = read_small_file(&self.common.join("config")).unwrap_or_default();
         parse_settings(&text).into_iter().filter(|(known, _)| known.starts_with(start)).collect()
     }
 }
 
-fn read_small_file(path: &Path) -> Option<String> {
+/// The file of refs that git keeps in one, read once.
+pub(super) struct PackedRefs {
+    text: String,
+    /// It was read, or there is none.
+    pub(super) is_whole: bool,
+}
+
+impl PackedRefs {
+    /// Commit and whole name of each.
+    fn refs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let lines = self.text.lines().filter(|line| !line.starts_with(['#', '^']));
+        lines.filter_map(|line| line.split_once(' ').map(|(id, name)| (id, name.trim())))
+    }
+
+    /// Commit and name of each remote-tracking branch.
+    pub(super) fn remotes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.refs().filter_map(|(id, name)| Some((id, name.strip_prefix("refs/remotes/")?)))
+    }
+
+    fn commit_of(&self, name: &str) -> Option<String> {
+        self.refs().find(|(_, known)| *known == name).map(|(id, _)| id.to_owned())
+    }
+}
+
+pub(super) fn read_small_file(path: &Path) -> Option<String> {
     let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
     let bytes = (meta.len() <= FILE_BYTES_MAX).then(|| std::fs::read(path).ok())??;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn files_below(top: &Path) -> Vec<PathBuf> {
+pub(super) fn files_below(top: &Path) -> Vec<PathBuf> {
     let (mut files, mut open) = (Vec::new(), vec![top.to_path_buf()]);
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -143,24 +165,26 @@ fn files_below(top: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// `remote.origin.url` and its value for each line of a configuration that is plainly written.
+/// `remote.origin.url` and its value for each setting of a configuration that is plainly written; heads
+/// and a setting may share a line.
 fn parse_settings(text: &str) -> Vec<(String, String)> {
     let (mut section, mut found) = (String::new(), Vec::new());
-    for line in text.lines().map(str::trim) {
-        if let Some(head) = line.strip_prefix('[').and_then(|line| line.split(']').next()) {
-            section = match head.split_once(' ') {
+    for line in text.trim_start_matches('\u{FEFF}').lines().map(str::trim) {
+        let mut rest = line;
+        while let Some(after) = rest.strip_prefix('[') {
+            let (head, setting) = after.split_once(']').unwrap_or((after, ""));
+            section = match head.split_once([' ', '\t']) {
                 Some((name, sub)) => {
                     format!("{}.{}", name.to_lowercase(), sub.trim().trim_matches('"'))
                 }
                 None => head.to_lowercase(),
             };
-        } else if let Some((name, value)) =
-            line.split_once('=').filter(|_| !line.starts_with(['#', ';']))
-        {
-            found.push((
-                format!("{section}.{}", name.trim().to_lowercase()),
-                value.trim().to_owned(),
-            ));
+            rest = setting.trim();
+        }
+        let setting = rest.split_once('=').filter(|_| !rest.starts_with(['#', ';']));
+        if let Some((name, value)) = setting {
+            let name = format!("{section}.{}", name.trim().to_lowercase());
+            found.push((name, value.trim().to_owned()));
         }
     }
     found
@@ -172,7 +196,7 @@ fn is_same_setting(a: &str, b: &str) -> bool {
 }
 
 /// The words after `git` and its own options, for each command of a line that is git.
-fn lines_of_git(command: &str) -> Vec<Vec<String>> {
+pub(super) fn lines_of_git(command: &str) -> Vec<Vec<String>> {
     let reach = shell::command_reach(&shell::parse_command_line(command));
     let commands = reach.commands().filter(|words| shell::head_name(&words[0]) == "git");
     let of = |words: &[shell::ShellWord]| {
@@ -207,8 +231,10 @@ pub(super) fn published_branches(at: &Path, command: &str) -> Vec<String> {
         return Vec::new();
     }
     let repository = RepositoryFolders::find_around(at);
-    let found =
-        repository.and_then(|repository| Some(repository.remotes_at(&repository.head_commit()?)));
+    let found = repository.and_then(|repository| {
+        let packed = repository.packed_refs();
+        Some(repository.remotes_at(&repository.head_commit(&packed)?, &packed))
+    });
     found.unwrap_or_default()
 }
 

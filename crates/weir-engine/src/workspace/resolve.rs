@@ -26,14 +26,9 @@ pub(super) fn resolve_path(workspace: &Workspace, text: &str, access: PathAccess
     match follow_path(workspace, text, access) {
         Ok(effect) => effect,
         Err(why) => PathEffect {
-            path: printable_path(text),
-            access,
-            place: PathPlace::Inside,
-            recursive: false,
             ignored: Some(why.clone()),
             protected: access.is_write().then_some(why),
-            sensitive: None,
-            marked: None,
+            ..PathEffect::new(printable_path(text), access, PathPlace::Inside)
         },
     }
 }

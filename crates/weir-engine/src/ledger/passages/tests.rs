@@ -16,7 +16,14 @@ use super::*;
 
 fn proposed(tool: &str, input: Value) -> Event {
     let tool = tool.into();
-    Event::CallProposed(CallProposed { call: CallId(7), turn: TurnId(1), tool, input })
+    Event::CallProposed(CallProposed {
+        call: CallId(7),
+        turn: TurnId(1),
+        tool,
+        input,
+        of: None,
+        step: None,
+    })
 }
 
 fn judged(effects: &Value) -> Event {
@@ -30,9 +37,12 @@ fn judged(effects: &Value) -> Event {
         rule: None,
         reason: None,
         gates: Vec::new(),
+        carries: None,
         inspection: Box::new(serde_json::from_value(inspection).expect("an inspection")),
         link_bits: None,
         leases: Vec::new(),
+        taken_out: weir_core::governance::plain_content::TakenOut::new(),
+        ways: Vec::new(),
     })
 }
 

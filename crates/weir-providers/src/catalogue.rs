@@ -14,6 +14,7 @@ use serde::Deserialize;
 use weir_core::model::{ModelInfo, ModelRef, Price};
 
 use crate::dialect::{VendorQuirks, without_date};
+use crate::text_tools::TEXT_CALLS;
 pub(crate) use own_server::OwnServer;
 pub use own_server::can_be_asked;
 pub use search_offer::{SearchOffer, SearchPrice, SearchPriceUnit, SearchShape};
@@ -259,16 +260,24 @@ impl ModelCatalogue {
             });
         match found {
             Some(row) => ModelInfo { model: model.clone(), ..row.clone() },
-            None => ModelInfo {
-                model: model.clone(),
-                window: match self.find_vendor(&model.provider).is_some_and(can_be_asked) {
-                    true => LOCAL_WINDOW,
-                    false => UNKNOWN_WINDOW,
-                },
-                max_output: UNKNOWN_MAX_OUTPUT,
-                price: None,
-                abilities: vec!["tools".to_owned()],
-            },
+            None => self.unknown_model(model),
+        }
+    }
+
+    /// Cautious defaults. What a server of one's own makes of a call in a model's text depends on its
+    /// template, so the text is looked through too (V5).
+    fn unknown_model(&self, model: &ModelRef) -> ModelInfo {
+        let is_local = self.find_vendor(&model.provider).is_some_and(can_be_asked);
+        let (window, abilities): (u64, &[&str]) = match is_local {
+            true => (LOCAL_WINDOW, &["tools", TEXT_CALLS]),
+            false => (UNKNOWN_WINDOW, &["tools"]),
+        };
+        ModelInfo {
+            model: model.clone(),
+            window,
+            max_output: UNKNOWN_MAX_OUTPUT,
+            price: None,
+            abilities: abilities.iter().map(|ability| (*ability).to_owned()).collect(),
         }
     }
 

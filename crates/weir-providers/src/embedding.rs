@@ -142,7 +142,7 @@ impl EmbeddingModel {
         let url = self.endpoint.url_for(&path)?;
         let headers = self.endpoint.request_headers()?;
         let sent = self.transport.post(&url, headers, Bytes::from(body)).await;
-        let mut response = sent.map_err(|error| self.scrubbed_failure(&error.message))?;
+        let response = sent.map_err(|error| self.scrubbed_failure(&error.message))?;
         if !(200..300).contains(&response.status) {
             let status = response.status;
             let said = String::from_utf8_lossy(&response.error_body().await).into_owned();
@@ -151,19 +151,9 @@ impl EmbeddingModel {
             let said: String = self.endpoint.scrub(&said).chars().take(300).collect();
             return Err(self.scrubbed_failure(&format!("status {status}: {said}")));
         }
-        let mut bytes = Vec::new();
-        loop {
-            let chunk = response
-                .next_chunk()
-                .await
-                .map_err(|error| self.scrubbed_failure(&error.message))?;
-            let Some(chunk) = chunk else { break };
-            bytes.extend_from_slice(&chunk);
-            if bytes.len() > ANSWER_BYTES_MAX {
-                return Err(self.scrubbed_failure("its answer is too long"));
-            }
-        }
-        Ok(bytes)
+        let bytes = response.whole_body(ANSWER_BYTES_MAX).await;
+        let bytes = bytes.map_err(|error| self.scrubbed_failure(&error.message))?;
+        bytes.ok_or_else(|| self.scrubbed_failure("its answer is too long"))
     }
 
     /// A failure without what must not be seen.

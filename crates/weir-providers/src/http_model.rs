@@ -14,6 +14,7 @@ use weir_engine::ports::{
 use crate::catalogue::Vendor;
 use crate::dialect::names::WireNames;
 use crate::dialect::{Dialect, ReplyDecoder, RequestEncoder};
+use crate::text_tools;
 use crate::transport::{ModelTransport, StreamedResponse, TransportError, header_map};
 
 /// How long the end of a finished answer is waited for, so that its connection can be used again.
@@ -187,12 +188,13 @@ impl Model for HttpModel {
     }
 
     fn start_conversation(&self) -> Box<dyn Conversation> {
-        Box::new(HttpConversation {
+        let own = HttpConversation {
             shared: self.0.clone(),
             encoder: self.0.dialect.new_encoder(&self.0.endpoint.vendor.quirks),
             tools: None,
             names: WireNames::default(),
-        })
+        };
+        text_tools::conversation_for(Box::new(own), &self.0.info)
     }
 }
 

@@ -61,6 +61,8 @@ pub mod picture;
 pub mod probe;
 pub mod search;
 pub mod sse;
+pub mod text_calls;
+pub mod text_tools;
 pub mod transport;
 pub mod window;
 

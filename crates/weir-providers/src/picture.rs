@@ -105,7 +105,7 @@ impl RemotePictureModel {
             ModelReply::Failed { class, message, .. } => {
                 return Err(self.failure_of_class(class, &message));
             }
-            ModelReply::Whole { blocks, stop, usage } => (blocks, stop, usage),
+            ModelReply::Whole { blocks, stop, usage, .. } => (blocks, stop, usage),
         };
         let used = ModelUse { usage, cost_usd: self.cost_of(&usage) };
         let (mut said, mut picture) = (String::new(), None);
@@ -206,15 +206,10 @@ impl PictureModel for RemotePictureModel {
 }
 
 /// The whole of an answer that is no stream.
-async fn read_bounded(mut answer: StreamedResponse) -> Result<Vec<u8>, TransportError> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = answer.next_chunk().await? {
-        if bytes.len() + chunk.len() > REPLY_BYTES_MAX {
-            let most = REPLY_BYTES_MAX >> 20;
-            let message = format!("The answer was not taken: it is longer than {most} MB");
-            return Err(TransportError { class: FailureClass::InvalidRequest, message });
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes)
+async fn read_bounded(answer: StreamedResponse) -> Result<Vec<u8>, TransportError> {
+    answer.whole_body(REPLY_BYTES_MAX).await?.ok_or_else(|| {
+        let most = REPLY_BYTES_MAX >> 20;
+        let message = format!("The answer was not taken: it is longer than {most} MB");
+        TransportError { class: FailureClass::InvalidRequest, message }
+    })
 }

@@ -13,15 +13,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use reqwest::Url;
+use reqwest::header::HeaderMap;
 use serde_json::Value;
 use weir_core::model::{ModelInfo, ModelReply, Usage};
 use weir_engine::ports::{
-    VendorAnswer, VendorPage, VendorQuestion, VendorSearch, VendorSearchError, VendorSearchSource,
-    WebAddress,
+    ModelUse, VendorAnswer, VendorPage, VendorQuestion, VendorSearch, VendorSearchError,
+    VendorSearchSource, WebAddress,
 };
 
 use crate::catalogue::{SearchOffer, SearchShape};
-use crate::http_model::{EndpointError, ModelEndpoint};
+use crate::http_model::{EndpointError, ModelEndpoint, json_headers};
 use crate::transport::ModelTransport;
 
 /// Largest answer: what a vendor sealed of the pages is part of it.
@@ -30,6 +31,8 @@ const ANSWER_BYTES_MAX: usize = 8 << 20;
 const REQUESTS_MAX: usize = 3;
 /// Tokens that an answer may have.
 const ANSWER_TOKENS_MAX: u64 = 8_192;
+/// Characters of a vendor's word for why it refused.
+const REFUSAL_CHARACTERS_MAX: usize = 300;
 /// Pages of an answer that are kept, however many it names.
 const PAGES_MAX: usize = 40;
 
@@ -39,6 +42,7 @@ pub struct SearchModel {
     info: Arc<ModelInfo>,
     offer: SearchOffer,
     url: Url,
+    headers: HeaderMap,
     transport: Arc<ModelTransport>,
 }
 
@@ -88,8 +92,8 @@ impl SearchModel {
             return Err(SearchModelError::Unfit { model: info.model.to_string() });
         };
         let url = endpoint.url_for(&request_path(offer.shape, &info.model.name))?;
-        endpoint.request_headers()?;
-        Ok(SearchModel { endpoint, info, offer, url, transport })
+        let headers = json_headers(endpoint.request_headers()?, "application/json");
+        Ok(SearchModel { endpoint, info, offer, url, headers, transport })
     }
 
     /// What a search costs beside its tokens, in words: `$10 for 1000 searches`.
@@ -99,14 +103,9 @@ impl SearchModel {
 
     /// One request and what its answer holds.
     async fn request_reading(&self, body: &Value) -> Result<SearchReading, String> {
-        let headers = self.endpoint.request_headers().map_err(|error| error.to_string())?;
-        let mut headers = headers;
-        let json = reqwest::header::HeaderValue::from_static("application/json");
-        headers.insert("content-type", json.clone());
-        headers.insert("accept", json);
         let body = Bytes::from(body.to_string());
-        let sent = self.transport.post(&self.url, headers, body).await;
-        let mut response = sent.map_err(|error| error.message)?;
+        let sent = self.transport.post(&self.url, self.headers.clone(), body).await;
+        let response = sent.map_err(|error| error.message)?;
         if response.status != 200 {
             let (status, wish) = (response.status, response.retry_after.clone());
             let said = response.error_body().await;
@@ -116,13 +115,8 @@ impl SearchModel {
                 ModelReply::Whole { .. } => format!("status {status}"),
             });
         }
-        let mut bytes = Vec::new();
-        while let Some(chunk) = response.next_chunk().await.map_err(|error| error.message)? {
-            bytes.extend_from_slice(&chunk);
-            if bytes.len() > ANSWER_BYTES_MAX {
-                return Err("its answer is too long".into());
-            }
-        }
+        let bytes = response.whole_body(ANSWER_BYTES_MAX).await.map_err(|error| error.message)?;
+        let bytes = bytes.ok_or_else(|| "its answer is too long".to_owned())?;
         let answer: Value =
             serde_json::from_slice(&bytes).map_err(|_| "its answer is no JSON".to_owned())?;
         read_answer(self.offer.shape, &answer)
@@ -137,7 +131,7 @@ impl SearchModel {
     fn failure(&self, why: &str, total: &SearchReading) -> VendorSearchError {
         let name = &self.info.model;
         let spent = total.usage != Usage::default() || total.searches > 0;
-        let used = spent.then(|| (total.usage, self.cost(total)));
+        let used = spent.then(|| ModelUse { usage: total.usage, cost_usd: self.cost(total) });
         VendorSearchError {
             why: format!("{name} found nothing: {}", self.endpoint.scrub(why)),
             used,
@@ -161,8 +155,7 @@ impl VendorSearch for SearchModel {
         question: &VendorQuestion,
     ) -> Result<VendorAnswer, VendorSearchError> {
         let mut total = SearchReading::default();
-        let has_key = self.endpoint.key.as_ref().is_some_and(|key| !key.is_empty());
-        if self.endpoint.vendor.needs_key && !has_key {
+        if self.endpoint.missing_key().is_some() {
             let name = &self.endpoint.vendor.name;
             let why = format!("there is no key for {name}; a person runs `weir auth set {name}`");
             return Err(self.failure(&why, &total));
@@ -170,8 +163,8 @@ impl VendorSearch for SearchModel {
         let mut body = request_body(self.offer.shape, &self.info, question);
         for _ in 0..REQUESTS_MAX {
             let read = self.request_reading(&body).await;
-            let read = read.map_err(|why| self.failure(&why, &total))?;
-            let paused = read.paused.clone();
+            let mut read = read.map_err(|why| self.failure(&why, &total))?;
+            let paused = read.paused.take();
             total.join(read);
             let Some(paused) = paused else { break };
             if !anthropic::continue_request(&mut body, &paused) {
@@ -179,7 +172,10 @@ impl VendorSearch for SearchModel {
             }
         }
         if let Some(why) = total.refusal.as_deref().filter(|_| total.pages.is_empty()) {
-            return Err(self.failure(why, &total));
+            // First what is secret goes, whole: half of it would not be known as one.
+            let why = self.endpoint.scrub(why);
+            let why: String = why.chars().take(REFUSAL_CHARACTERS_MAX).collect();
+            return Err(self.failure(&why, &total));
         }
         if total.searches == 0 && total.pages.is_empty() {
             let why = "it answered without searching; ask in plainer words";

@@ -125,16 +125,14 @@ impl ModelTransport {
         let client = self.client_for(url).await?;
         let idle = Duration::from_millis(self.options.idle_timeout_ms);
         let request = client.get(url.clone()).headers(headers);
-        let mut answer = self.await_response(request, url, idle).await?;
-        let mut body = Vec::new();
-        while let Some(chunk) = answer.next_chunk().await? {
-            if body.len() + chunk.len() > SMALL_BODY_BYTES_MAX {
-                let message = format!("{} answered with too long a document", host_and_port(url));
-                return Err(TransportError { class: FailureClass::InvalidRequest, message });
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok((answer.status, body))
+        let answer = self.await_response(request, url, idle).await?;
+        let status = answer.status;
+        let body = answer.whole_body(SMALL_BODY_BYTES_MAX).await?;
+        let body = body.ok_or_else(|| TransportError {
+            class: FailureClass::InvalidRequest,
+            message: format!("{} answered with too long a document", host_and_port(url)),
+        })?;
+        Ok((status, body))
     }
 
     async fn await_response(
@@ -194,6 +192,21 @@ impl StreamedResponse {
             }),
             Err(_) => Err(silence_error(self.response.url(), self.idle)),
         }
+    }
+
+    /// All of the body; `None`: it has more than `bytes_max` bytes.
+    ///
+    /// # Errors
+    /// As [`StreamedResponse::next_chunk`].
+    pub async fn whole_body(mut self, bytes_max: usize) -> Result<Option<Vec<u8>>, TransportError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = self.next_chunk().await? {
+            if body.len() + chunk.len() > bytes_max {
+                return Ok(None);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Some(body))
     }
 
     /// The beginning of the body of an error, at most [`ERROR_BODY_BYTES_MAX`] bytes. What cannot

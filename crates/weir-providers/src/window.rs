@@ -113,15 +113,9 @@ impl WindowQuery<'_> {
         let mut headers = self.endpoint.request_headers().ok()?;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let sent = self.transport.post(&url, headers, Bytes::from(body.to_string())).await;
-        let mut answer = sent.ok()?;
+        let answer = sent.ok()?;
         let status = answer.status;
-        let mut bytes = Vec::new();
-        while let Some(chunk) = answer.next_chunk().await.ok()? {
-            if bytes.len() + chunk.len() > ANSWER_BYTES_MAX {
-                return None;
-            }
-            bytes.extend_from_slice(&chunk);
-        }
+        let bytes = answer.whole_body(ANSWER_BYTES_MAX).await.ok()??;
         Some((status, serde_json::from_slice(&bytes).unwrap_or_default()))
     }
 

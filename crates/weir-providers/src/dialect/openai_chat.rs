@@ -1,6 +1,6 @@
 //! OpenAI Chat Completions: `POST /chat/completions`, spoken by most vendors and local servers.
 
-pub(super) mod decode;
+pub(crate) mod decode;
 pub(super) mod encode;
 
 use super::ledger::RequestBuffer;

@@ -4,6 +4,8 @@
 mod decode;
 mod encode;
 
+pub(crate) use decode::read_usage;
+
 use super::ledger::RequestBuffer;
 use super::stream::ReplyStreamDecoder;
 use super::{Dialect, ReplyDecoder, RequestEncoder, VendorQuirks};

@@ -79,5 +79,5 @@ pub(super) fn read_images_answer(bytes: &[u8]) -> ModelReply {
             blocks.push(ReplyBlock::Said(MessageBlock::text(said.trim_end())));
         }
     }
-    ModelReply::Whole { blocks, stop: StopReason::End, usage }
+    ModelReply::Whole { blocks, stop: StopReason::End, usage, repairs: Vec::new() }
 }

@@ -2,10 +2,11 @@
 //! of text blocks. Not here: what of it is told to the model that asked.
 
 use serde_json::{Value, json};
-use weir_core::model::{ModelInfo, Usage};
+use weir_core::model::ModelInfo;
 use weir_engine::ports::{VendorPage, VendorQuestion};
 
 use super::{INSTRUCTIONS, SearchReading, answer_tokens, count_of, question_text, text_of};
+use crate::dialect::anthropic::read_usage;
 
 pub(super) fn request_body(info: &ModelInfo, question: &VendorQuestion) -> Value {
     let mut tool = json!({ "type": "web_search_20250305", "name": "web_search", "max_uses": 1 });
@@ -33,7 +34,8 @@ pub(super) fn continue_request(body: &mut Value, paused: &Value) -> bool {
 
 pub(super) fn read_answer(answer: &Value) -> Option<SearchReading> {
     let content = answer["content"].as_array()?;
-    let mut read = SearchReading { usage: usage_of(&answer["usage"]), ..SearchReading::default() };
+    let mut read =
+        SearchReading { usage: read_usage(&answer["usage"]), ..SearchReading::default() };
     read.searches = count_of(&answer["usage"]["server_tool_use"]["web_search_requests"]);
     for block in content {
         match block["type"].as_str().unwrap_or_default() {
@@ -94,14 +96,4 @@ fn refusal_text(code: &str) -> String {
     };
     let code: String = code.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
     if code.is_empty() { said.to_owned() } else { format!("{said} ({code})") }
-}
-
-fn usage_of(usage: &Value) -> Usage {
-    Usage {
-        input: count_of(&usage["input_tokens"]),
-        output: count_of(&usage["output_tokens"]),
-        cache_read: count_of(&usage["cache_read_input_tokens"]),
-        cache_write: count_of(&usage["cache_creation_input_tokens"]),
-        reasoning: count_of(&usage["output_tokens_details"]["thinking_tokens"]),
-    }
 }

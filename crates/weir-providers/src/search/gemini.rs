@@ -2,10 +2,11 @@
 //! of it is told to the model that asked.
 
 use serde_json::{Value, json};
-use weir_core::model::{ModelInfo, Usage};
+use weir_core::model::ModelInfo;
 use weir_engine::ports::{VendorPage, VendorQuestion};
 
-use super::{INSTRUCTIONS, SearchReading, answer_tokens, count_of, question_text, text_of};
+use super::{INSTRUCTIONS, SearchReading, answer_tokens, question_text, text_of};
+use crate::dialect::gemini::read_usage;
 
 pub(super) fn request_path(model: &str) -> String {
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
@@ -24,7 +25,7 @@ pub(super) fn request_body(info: &ModelInfo, question: &VendorQuestion) -> Value
 
 pub(super) fn read_answer(answer: &Value) -> Option<SearchReading> {
     let mut read =
-        SearchReading { usage: usage_of(&answer["usageMetadata"]), ..SearchReading::default() };
+        SearchReading { usage: read_usage(&answer["usageMetadata"]), ..SearchReading::default() };
     if let Some(reason) = answer["promptFeedback"]["blockReason"].as_str() {
         read.refusal = Some(format!("the vendor's safety rules refused it ({reason})"));
         return Some(read);
@@ -66,18 +67,5 @@ fn read_grounding(grounding: &Value, read: &mut SearchReading) {
     chunks.iter().for_each(|chunk| read.add_page(page(chunk, String::new())));
     if read.searches == 0 && !chunks.is_empty() {
         read.searches = 1;
-    }
-}
-
-fn usage_of(usage: &Value) -> Usage {
-    let input = count_of(&usage["promptTokenCount"]) + count_of(&usage["toolUsePromptTokenCount"]);
-    let cache_read = count_of(&usage["cachedContentTokenCount"]).min(input);
-    let reasoning = count_of(&usage["thoughtsTokenCount"]);
-    Usage {
-        input: input - cache_read,
-        output: count_of(&usage["candidatesTokenCount"]).saturating_add(reasoning),
-        cache_read,
-        cache_write: 0,
-        reasoning,
     }
 }

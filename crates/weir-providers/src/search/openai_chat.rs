@@ -2,11 +2,12 @@
 //! tool; both answer with annotations `url_citation`. Not here: what of it is told to the model that asked.
 
 use serde_json::{Value, json};
-use weir_core::model::{ModelInfo, Usage};
+use weir_core::model::ModelInfo;
 use weir_engine::ports::VendorQuestion;
 
 use super::openai_responses::read_citations;
-use super::{INSTRUCTIONS, SearchReading, answer_tokens, count_of, question_text};
+use super::{INSTRUCTIONS, SearchReading, answer_tokens, question_text};
+use crate::dialect::openai_chat::decode::read_usage;
 
 pub(super) fn request_body(info: &ModelInfo, question: &VendorQuestion) -> Value {
     json!({
@@ -44,7 +45,7 @@ pub(super) fn read_answer(answer: &Value) -> Option<SearchReading> {
     let message = &choice["message"];
     let usage = &answer["usage"];
     let mut read = SearchReading {
-        usage: usage_of(usage),
+        usage: read_usage(usage),
         told_cost: usage["cost"].as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0),
         ..SearchReading::default()
     };
@@ -52,8 +53,7 @@ pub(super) fn read_answer(answer: &Value) -> Option<SearchReading> {
     read.text.push_str(text);
     read_citations(text, &message["annotations"], &mut read);
     if let Some(refusal) = message["refusal"].as_str() {
-        let said: String = refusal.chars().take(300).collect();
-        read.refusal = Some(format!("the vendor's model refused it: {said}"));
+        read.refusal = Some(format!("the vendor's model refused it: {refusal}"));
     }
     if choice["finish_reason"] == "content_filter" {
         read.refusal = Some("the vendor's safety rules refused it".into());
@@ -63,16 +63,4 @@ pub(super) fn read_answer(answer: &Value) -> Option<SearchReading> {
     let is_found = !read.pages.is_empty();
     read.searches = counted.unwrap_or(u64::from(is_found || read.told_cost.is_none()));
     Some(read)
-}
-
-fn usage_of(usage: &Value) -> Usage {
-    let input = count_of(&usage["prompt_tokens"]);
-    let cache_read = count_of(&usage["prompt_tokens_details"]["cached_tokens"]).min(input);
-    Usage {
-        input: input - cache_read,
-        output: count_of(&usage["completion_tokens"]),
-        cache_read,
-        cache_write: 0,
-        reasoning: count_of(&usage["completion_tokens_details"]["reasoning_tokens"]),
-    }
 }

@@ -2,11 +2,12 @@
 //! Not here: what of it is told to the model that asked.
 
 use serde_json::{Value, json};
-use weir_core::model::{ModelInfo, Usage};
+use weir_core::model::ModelInfo;
 use weir_engine::ports::{VendorPage, VendorQuestion};
 
 use super::cited::passage_around;
-use super::{INSTRUCTIONS, SearchReading, answer_tokens, count_of, question_text, text_of};
+use super::{INSTRUCTIONS, SearchReading, answer_tokens, question_text, text_of};
+use crate::dialect::openai_responses::read_usage;
 
 pub(super) fn request_body(info: &ModelInfo, question: &VendorQuestion) -> Value {
     // From its index alone: words that name an address are not to make the vendor open it.
@@ -35,7 +36,8 @@ pub(super) fn request_body(info: &ModelInfo, question: &VendorQuestion) -> Value
 
 pub(super) fn read_answer(answer: &Value) -> Option<SearchReading> {
     let items = answer["output"].as_array()?;
-    let mut read = SearchReading { usage: usage_of(&answer["usage"]), ..SearchReading::default() };
+    let mut read =
+        SearchReading { usage: read_usage(&answer["usage"]), ..SearchReading::default() };
     for item in items {
         match item["type"].as_str().unwrap_or_default() {
             "web_search_call" => read_call(item, &mut read),
@@ -48,7 +50,7 @@ pub(super) fn read_answer(answer: &Value) -> Option<SearchReading> {
     }
     let error = &answer["error"]["message"];
     if let Some(why) = error.as_str() {
-        read.refusal = Some(why.chars().take(300).collect());
+        read.refusal = Some(why.to_owned());
     }
     if answer["status"] == "incomplete" && read.pages.is_empty() {
         let why = answer["incomplete_details"]["reason"].as_str().unwrap_or("it broke off");
@@ -86,8 +88,7 @@ fn read_call(item: &Value, read: &mut SearchReading) {
 
 fn read_part(part: &Value, read: &mut SearchReading) {
     if let Some(refusal) = part["refusal"].as_str() {
-        let said: String = refusal.chars().take(300).collect();
-        read.refusal = Some(format!("the vendor's model refused it: {said}"));
+        read.refusal = Some(format!("the vendor's model refused it: {refusal}"));
         return;
     }
     let text = part["text"].as_str().unwrap_or_default();
@@ -124,16 +125,4 @@ pub(super) fn read_citations(text: &str, annotations: &Value, read: &mut SearchR
 fn plain_url(url: &str) -> String {
     let bare = url.strip_suffix("?utm_source=openai").or(url.strip_suffix("&utm_source=openai"));
     bare.unwrap_or(url).to_owned()
-}
-
-fn usage_of(usage: &Value) -> Usage {
-    let input = count_of(&usage["input_tokens"]);
-    let cache_read = count_of(&usage["input_tokens_details"]["cached_tokens"]).min(input);
-    Usage {
-        input: input - cache_read,
-        output: count_of(&usage["output_tokens"]),
-        cache_read,
-        cache_write: 0,
-        reasoning: count_of(&usage["output_tokens_details"]["reasoning_tokens"]),
-    }
 }

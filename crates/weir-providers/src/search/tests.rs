@@ -120,6 +120,21 @@ fn k10_a_paused_search_goes_on_with_what_the_vendor_sealed_unchanged() {
     assert!(body["messages"][1].to_string().contains("\"encrypted_content\":\"EqgfCioIARgBIiQ3\""));
 }
 
+/// Counted as by the dialect of the conversation, whatever a vendor sends.
+#[test]
+fn z10_numbers_of_tokens_beyond_all_reason_do_not_overflow() {
+    let most = u64::MAX;
+    let answer = json!({
+        "candidates": [{ "content": { "parts": [{ "text": "x" }] }, "finishReason": "STOP" }],
+        "usageMetadata": {
+            "promptTokenCount": most, "toolUsePromptTokenCount": most,
+            "candidatesTokenCount": most, "thoughtsTokenCount": most,
+        },
+    });
+    let read = read_answer(SearchShape::Gemini, &answer).expect("an answer");
+    assert_eq!((read.usage.input, read.usage.output), (most, most));
+}
+
 #[test]
 fn k10_searches_are_priced_by_the_vendors_table() {
     let cost = |model: &str, searches| {

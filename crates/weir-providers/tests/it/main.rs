@@ -4,4 +4,7 @@ mod histories;
 mod http;
 mod pictures;
 mod support;
+mod text_calls;
+mod text_safety;
+mod text_shown;
 mod wire;

@@ -65,7 +65,7 @@ fn reply_json(reply: &ModelReply, signals: &[ModelSignal]) -> Value {
         }
     }
     let reply = match reply {
-        ModelReply::Whole { blocks, stop, usage } => {
+        ModelReply::Whole { blocks, stop, usage, .. } => {
             let mut blocks = json!(blocks);
             for block in blocks.as_array_mut().expect("a list") {
                 if let Some(data) = block.pointer_mut("/Image/data") {

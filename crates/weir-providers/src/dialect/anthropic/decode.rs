@@ -97,6 +97,28 @@ struct OutputDetails {
     thinking_tokens: Option<u64>,
 }
 
+impl WireUsage {
+    /// Takes over what it counts; the rest stays as it was known.
+    fn add_to(&self, usage: &mut Usage) {
+        let take = |known: &mut u64, new: Option<u64>| *known = new.unwrap_or(*known);
+        take(&mut usage.input, self.input_tokens);
+        take(&mut usage.output, self.output_tokens);
+        take(&mut usage.cache_write, self.cache_creation_input_tokens);
+        take(&mut usage.cache_read, self.cache_read_input_tokens);
+        let thinking = self.output_tokens_details.as_ref();
+        take(&mut usage.reasoning, thinking.and_then(|details| details.thinking_tokens));
+    }
+}
+
+/// What the vendor counted.
+pub(crate) fn read_usage(usage: &Value) -> Usage {
+    let mut counted = Usage::default();
+    if let Ok(usage) = WireUsage::deserialize(usage) {
+        usage.add_to(&mut counted);
+    }
+    counted
+}
+
 impl AnthropicAssembly {
     pub(super) fn new(quirks: &VendorQuirks) -> AnthropicAssembly {
         AnthropicAssembly {
@@ -215,16 +237,6 @@ impl AnthropicAssembly {
         self.kept += kept;
     }
 
-    fn take_usage(&mut self, usage: &WireUsage) {
-        let take = |known: &mut u64, new: Option<u64>| *known = new.unwrap_or(*known);
-        take(&mut self.usage.input, usage.input_tokens);
-        take(&mut self.usage.output, usage.output_tokens);
-        take(&mut self.usage.cache_write, usage.cache_creation_input_tokens);
-        take(&mut self.usage.cache_read, usage.cache_read_input_tokens);
-        let thinking = usage.output_tokens_details.as_ref();
-        take(&mut self.usage.reasoning, thinking.and_then(|details| details.thinking_tokens));
-    }
-
     fn set_stop_reason(&mut self, reason: &str) {
         self.stop = Some(match reason {
             "tool_use" => StopReason::Calls,
@@ -259,12 +271,12 @@ impl AssembleReply for AnthropicAssembly {
                 let begun = event.message.unwrap_or(MessageStart { model: None, usage: None });
                 self.model = begun.model.filter(|model| !model.is_empty());
                 if let Some(usage) = &begun.usage {
-                    self.take_usage(usage);
+                    usage.add_to(&mut self.usage);
                 }
             }
             "message_delta" => {
                 if let Some(usage) = &event.usage {
-                    self.take_usage(usage);
+                    usage.add_to(&mut self.usage);
                 }
                 if let Some(AnthropicText(reason)) = event.delta.and_then(|delta| delta.stop_reason)
                 {
@@ -325,7 +337,7 @@ impl AssembleReply for AnthropicAssembly {
             });
         }
         let stop = self.stop.unwrap_or(if calls { StopReason::Calls } else { StopReason::End });
-        Ok(ModelReply::Whole { blocks, stop, usage: self.usage })
+        Ok(ModelReply::Whole { blocks, stop, usage: self.usage, repairs: Vec::new() })
     }
 }
 

@@ -108,6 +108,25 @@ struct WireUsage {
     cached_content_token_count: u64,
 }
 
+impl WireUsage {
+    fn to_usage(&self) -> Usage {
+        let prompt = self.prompt_token_count.saturating_add(self.tool_use_prompt_token_count);
+        let cache_read = self.cached_content_token_count.min(prompt);
+        Usage {
+            input: prompt - cache_read,
+            output: self.candidates_token_count.saturating_add(self.thoughts_token_count),
+            cache_read,
+            cache_write: 0,
+            reasoning: self.thoughts_token_count,
+        }
+    }
+}
+
+/// What the vendor counted.
+pub(crate) fn read_usage(usage: &Value) -> Usage {
+    WireUsage::deserialize(usage).map(|usage| usage.to_usage()).unwrap_or_default()
+}
+
 impl GeminiAssembly {
     pub(super) fn new(quirks: &VendorQuirks) -> GeminiAssembly {
         GeminiAssembly {
@@ -226,18 +245,6 @@ impl GeminiAssembly {
         self.quirks
             .make_seal(NAME, Map::from_iter([("signature".to_owned(), Value::String(signature))]))
     }
-
-    fn take_usage(&mut self, usage: &WireUsage) {
-        let prompt = usage.prompt_token_count.saturating_add(usage.tool_use_prompt_token_count);
-        let cache_read = usage.cached_content_token_count.min(prompt);
-        self.usage = Usage {
-            input: prompt - cache_read,
-            output: usage.candidates_token_count.saturating_add(usage.thoughts_token_count),
-            cache_read,
-            cache_write: 0,
-            reasoning: usage.thoughts_token_count,
-        };
-    }
 }
 
 fn first_key(map: &Map<String, Value>) -> Option<&String> {
@@ -268,7 +275,7 @@ impl AssembleReply for GeminiAssembly {
             ));
         }
         if let Some(usage) = &chunk.usage_metadata {
-            self.take_usage(usage);
+            self.usage = usage.to_usage();
         }
         match chunk.candidates.into_iter().next() {
             Some(candidate) => self.take_candidate(candidate, signal),
@@ -321,6 +328,6 @@ impl AssembleReply for GeminiAssembly {
                 *known = citations;
             }
         }
-        Ok(ModelReply::Whole { blocks: self.blocks, stop, usage: self.usage })
+        Ok(ModelReply::Whole { blocks: self.blocks, stop, usage: self.usage, repairs: Vec::new() })
     }
 }

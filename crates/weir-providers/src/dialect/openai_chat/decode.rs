@@ -112,6 +112,33 @@ struct WireUsage {
     prompt_cache_hit_tokens: Option<u64>,
 }
 
+impl WireUsage {
+    fn to_usage(&self) -> Usage {
+        let details = self.prompt_tokens_details.as_ref();
+        let cached = details.and_then(|d| d.cached_tokens).or(self.prompt_cache_hit_tokens);
+        let cache_read = cached.unwrap_or(0).min(self.prompt_tokens);
+        let written = details.and_then(|d| d.cache_write_tokens).unwrap_or(0);
+        let reasoning = self.completion_tokens_details.as_ref();
+        let reasoning = reasoning.and_then(|d| d.reasoning_tokens).unwrap_or(0);
+        // One vendor counts reasoning beside the completion, not in it; the total tells.
+        let with_reasoning = self.completion_tokens.saturating_add(reasoning);
+        let apart = self.total_tokens == Some(self.prompt_tokens.saturating_add(with_reasoning))
+            && reasoning > 0;
+        Usage {
+            input: self.prompt_tokens.saturating_sub(cache_read).saturating_sub(written),
+            output: if apart { with_reasoning } else { self.completion_tokens },
+            cache_read,
+            cache_write: written,
+            reasoning,
+        }
+    }
+}
+
+/// What the vendor counted.
+pub(crate) fn read_usage(usage: &Value) -> Usage {
+    WireUsage::deserialize(usage).map(|usage| usage.to_usage()).unwrap_or_default()
+}
+
 #[derive(Deserialize)]
 struct PromptDetails {
     cached_tokens: Option<u64>,
@@ -328,26 +355,6 @@ impl OpenAiChatAssembly {
         Ok(())
     }
 
-    fn take_usage(&mut self, usage: &WireUsage) {
-        let details = usage.prompt_tokens_details.as_ref();
-        let cached = details.and_then(|d| d.cached_tokens).or(usage.prompt_cache_hit_tokens);
-        let cache_read = cached.unwrap_or(0).min(usage.prompt_tokens);
-        let written = details.and_then(|d| d.cache_write_tokens).unwrap_or(0);
-        let reasoning = usage.completion_tokens_details.as_ref();
-        let reasoning = reasoning.and_then(|d| d.reasoning_tokens).unwrap_or(0);
-        // One vendor counts reasoning beside the completion, not in it; the total tells.
-        let with_reasoning = usage.completion_tokens.saturating_add(reasoning);
-        let apart = usage.total_tokens == Some(usage.prompt_tokens.saturating_add(with_reasoning))
-            && reasoning > 0;
-        self.usage = Usage {
-            input: usage.prompt_tokens.saturating_sub(cache_read).saturating_sub(written),
-            output: if apart { with_reasoning } else { usage.completion_tokens },
-            cache_read,
-            cache_write: written,
-            reasoning,
-        };
-    }
-
     fn finish_reason(&mut self, reason: &str) -> Result<(), ProviderFailure> {
         self.stop = Some(match reason {
             "tool_calls" | "function_call" => StopReason::Calls,
@@ -383,7 +390,7 @@ impl AssembleReply for OpenAiChatAssembly {
             return Err(failure::from_stream(&error));
         }
         if let Some(usage) = &chunk.usage {
-            self.take_usage(usage);
+            self.usage = usage.to_usage();
         }
         // Only one choice was asked for.
         if let Some(choice) = chunk.choices.into_iter().next() {
@@ -449,7 +456,7 @@ impl AssembleReply for OpenAiChatAssembly {
             Some(stop) => stop,
             None => StopReason::End,
         };
-        Ok(ModelReply::Whole { blocks, stop, usage: self.usage })
+        Ok(ModelReply::Whole { blocks, stop, usage: self.usage, repairs: Vec::new() })
     }
 }
 

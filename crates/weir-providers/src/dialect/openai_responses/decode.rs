@@ -116,18 +116,7 @@ impl ResponsesAssembly {
                 self.take_item(item)?;
             }
         }
-        let usage = &response["usage"];
-        let count = |value: &Value| value.as_u64().unwrap_or(0);
-        let input = count(&usage["input_tokens"]);
-        let cache_read = count(&usage["input_tokens_details"]["cached_tokens"]).min(input);
-        let cache_write = count(&usage["input_tokens_details"]["cache_write_tokens"]);
-        self.usage = Usage {
-            input: input.saturating_sub(cache_read).saturating_sub(cache_write),
-            output: count(&usage["output_tokens"]),
-            cache_read,
-            cache_write,
-            reasoning: count(&usage["output_tokens_details"]["reasoning_tokens"]),
-        };
+        self.usage = read_usage(&response["usage"]);
         self.stop = Some(stop);
         Ok(())
     }
@@ -200,6 +189,21 @@ impl ResponsesAssembly {
     }
 }
 
+/// What the vendor counted.
+pub(crate) fn read_usage(usage: &Value) -> Usage {
+    let count = |value: &Value| value.as_u64().unwrap_or(0);
+    let input = count(&usage["input_tokens"]);
+    let cache_read = count(&usage["input_tokens_details"]["cached_tokens"]).min(input);
+    let cache_write = count(&usage["input_tokens_details"]["cache_write_tokens"]);
+    Usage {
+        input: input.saturating_sub(cache_read).saturating_sub(cache_write),
+        output: count(&usage["output_tokens"]),
+        cache_read,
+        cache_write,
+        reasoning: count(&usage["output_tokens_details"]["reasoning_tokens"]),
+    }
+}
+
 impl AssembleReply for ResponsesAssembly {
     fn take_event(
         &mut self,
@@ -249,7 +253,7 @@ impl AssembleReply for ResponsesAssembly {
             Some(stop) => stop,
             None => StopReason::End,
         };
-        Ok(ModelReply::Whole { blocks: self.blocks, stop, usage: self.usage })
+        Ok(ModelReply::Whole { blocks: self.blocks, stop, usage: self.usage, repairs: Vec::new() })
     }
 }
 

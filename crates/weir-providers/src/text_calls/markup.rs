@@ -1,0 +1,303 @@
+//! Formats that write arguments as markup: `<invoke>`, `<function=…>`, `<arg_key>`, an element per tool.
+//!
+//! A value ends at the closing tag behind which the markup goes on, so a value may hold the same tag. Values
+//! are texts; the tool's schema says which of them are something else. Not here: JSON inside tags.
+
+use serde_json::{Map, Value};
+
+use super::block::{CallBlock, ReplySource};
+use super::call::{TextCall, arguments_of, whole_value};
+use super::formats::FoundMark;
+use super::repair::{Repair, Repairs};
+use super::value::{Notation, OpenEnd, ValueForm, take_name};
+
+/// What Qwen's models close beside the function itself.
+const STRAY_MARKS: &[&str] = &["</function>", "</function_invocation>"];
+/// How many closing tags of one value are tried.
+const CLOSES_TRIED_MAX: usize = 64;
+
+/// `<invoke name="…"><parameter name="…">…</parameter></invoke>` in whatever wrapper and name space.
+pub(super) fn read_invokes(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Option<CallBlock> {
+    let tags = InvokeTags::new(mark.format.space);
+    let bare = source.rest_at(mark.start).starts_with(&tags.invoke);
+    let mut at = if bare { mark.start } else { source.skip_space(mark.body) };
+    let mut block = CallBlock::begun_at(at);
+    while let Some(body) = source.skip_token(at, &[&tags.invoke]) {
+        let (call, end) = tags.read_call(source, body, &mut block.repairs)?;
+        block.push_call(call, at..end)?;
+        at = source.skip_space(end);
+        source.spend_looks(1)?;
+    }
+    if block.calls.is_empty() {
+        return None;
+    }
+    if bare {
+        block.end = source.skip_token(at, mark.format.closes).unwrap_or(block.end);
+    } else {
+        block.end = source.close_block(block.end, mark.format.closes, &mut block.repairs)?;
+    }
+    Some(block)
+}
+
+struct InvokeTags {
+    invoke: String,
+    invoke_end: String,
+    parameter: String,
+    parameter_end: String,
+}
+
+impl InvokeTags {
+    fn new(space: &str) -> InvokeTags {
+        InvokeTags {
+            invoke: format!("<{space}invoke name="),
+            invoke_end: format!("</{space}invoke>"),
+            parameter: format!("<{space}parameter name="),
+            parameter_end: format!("</{space}parameter>"),
+        }
+    }
+
+    fn read_call(
+        &self,
+        source: &ReplySource<'_>,
+        body: usize,
+        repairs: &mut Repairs,
+    ) -> Option<(TextCall, usize)> {
+        let (name, at) = source.read_name(body, &[">"])?;
+        let tool = source.tools.find_tool(without_quotes(name))?;
+        let mut at = source.skip_space(at + 1);
+        let mut arguments = Map::new();
+        while let Some(start) = source.skip_token(at, &[&self.parameter]) {
+            let (head, close) = source.read_name(start, &[">"])?;
+            let (key, kind) = head.split_once(' ').unwrap_or((head, ""));
+            let key = argument_name(key)?;
+            let next = [self.parameter.as_str(), &self.invoke_end];
+            let (raw, end) = value_before(source, close + 1, &self.parameter_end, &next)?;
+            let value = match kind.contains("string=\"false\"") {
+                true => whole_value(raw, Notation::Json).map(|(value, _)| value),
+                false => None,
+            };
+            let value = value.unwrap_or_else(|| source.tools.typed_value(tool, key, raw));
+            if arguments.insert(key.to_owned(), value).is_some() {
+                return None;
+            }
+            at = source.skip_space(end);
+        }
+        let end = source.close_block(at, &[&self.invoke_end], repairs)?;
+        Some((TextCall { tool: tool.to_owned(), arguments }, end))
+    }
+}
+
+fn without_quotes(name: &str) -> &str {
+    name.trim().trim_matches(|c| matches!(c, '"' | '\'' | '“' | '”'))
+}
+
+/// The name of an argument, which is a name and nothing else.
+fn argument_name(written: &str) -> Option<&str> {
+    let name = without_quotes(written);
+    take_name(name).filter(|taken| *taken == name)
+}
+
+/// What stands between `from` and the `close` behind which one of `next` follows, and where that ends.
+fn value_before<'a>(
+    source: &ReplySource<'a>,
+    from: usize,
+    close: &str,
+    next: &[&str],
+) -> Option<(&'a str, usize)> {
+    let mut search = from;
+    let mut first = None;
+    for _ in 0..CLOSES_TRIED_MAX {
+        let Some(at) = source.find_token(search, close) else { break };
+        let end = at + close.len();
+        let value = (&source.text[from..at], end);
+        if source.skip_token(source.skip_space(end), next).is_some() {
+            return Some(value);
+        }
+        first.get_or_insert(value);
+        search = end;
+    }
+    // Nothing that should follow does: it is whole only where the reply ends behind it.
+    first.filter(|(_, end)| source.is_blank(*end))
+}
+
+/// Qwen3-Coder and Seed-OSS: `<function=name><parameter=key>value</parameter></function>`.
+pub(super) fn read_function_markup(
+    source: &ReplySource<'_>,
+    mark: FoundMark<'_>,
+) -> Option<CallBlock> {
+    const FUNCTION: &str = "<function=";
+    let bare = source.rest_at(mark.start).starts_with(FUNCTION);
+    let mut at = if bare { mark.start } else { source.skip_space(mark.body) };
+    let mut block = CallBlock::begun_at(at);
+    while let Some(body) = source.skip_token(at, &[FUNCTION]) {
+        let (call, end) = read_function(source, body, &mut block.repairs)?;
+        block.push_call(call, at..end)?;
+        at = source.skip_space(end);
+    }
+    if block.calls.is_empty() {
+        return None;
+    }
+    while let Some(end) = source.skip_token(at, STRAY_MARKS).filter(|_| !bare) {
+        block.repairs.add_repair(Repair::StrayMarks);
+        at = source.skip_space(end);
+    }
+    match source.skip_token(at, mark.format.closes) {
+        Some(end) if bare => {
+            block.repairs.add_repair(Repair::MissingOpening);
+            block.end = end;
+        }
+        Some(end) => block.end = end,
+        None if bare => (),
+        None => {
+            block.end = source.close_block(block.end, mark.format.closes, &mut block.repairs)?
+        }
+    }
+    Some(block)
+}
+
+fn read_function(
+    source: &ReplySource<'_>,
+    body: usize,
+    repairs: &mut Repairs,
+) -> Option<(TextCall, usize)> {
+    const PARAMETER: &str = "<parameter=";
+    const PARAMETER_END: &str = "</parameter>";
+    const FUNCTION_END: &str = "</function>";
+    let (name, at) = source.read_name(body, &[">"])?;
+    let tool = source.tools.find_tool(without_quotes(name))?;
+    let mut at = source.skip_space(at + 1);
+    let mut arguments = Map::new();
+    while let Some(start) = source.skip_token(at, &[PARAMETER]) {
+        let (key, close) = source.read_name(start, &[">"])?;
+        let key = argument_name(key)?;
+        let next = [PARAMETER, FUNCTION_END];
+        let (raw, end) = match value_before(source, close + 1, PARAMETER_END, &next) {
+            // A forgotten tag would swallow the next parameter.
+            Some((raw, end)) if !raw.contains("\n<parameter=") => (raw, end),
+            _ => {
+                repairs.add_repair(Repair::MissingMark);
+                let ends = ["\n<parameter=", "\n</function>", FUNCTION_END];
+                let end = ends.iter().filter_map(|end| source.find_token(close, end)).min()?;
+                let raw = &source.text[close + 1..end];
+                (raw.strip_suffix(PARAMETER_END).unwrap_or(raw), end)
+            }
+        };
+        let value = source.tools.typed_value(tool, key, raw);
+        if arguments.insert(key.to_owned(), value).is_some() {
+            return None;
+        }
+        at = source.skip_space(end);
+    }
+    let end = match source.skip_token(at, &[FUNCTION_END]) {
+        Some(end) => end,
+        None if source.rest_at(at).starts_with("</tool_call>") => {
+            repairs.add_repair(Repair::MissingMark);
+            at
+        }
+        None => source.close_block(at, &[FUNCTION_END], repairs)?,
+    };
+    Some((TextCall { tool: tool.to_owned(), arguments }, end))
+}
+
+/// GLM 4.5 and later: the name, then `<arg_key>` and `<arg_value>` in turn.
+pub(super) fn read_glm(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Option<CallBlock> {
+    let (name, at) = source.read_name(mark.body, &["\n", "<"])?;
+    let tool = source.tools.find_tool(name)?;
+    let mut at = source.skip_space(at);
+    let mut arguments = Map::new();
+    while let Some(start) = source.skip_token(at, &["<arg_key>"]) {
+        let (key, end) = source.read_name(start, &["</arg_key>"])?;
+        let key = argument_name(key)?;
+        let end = source.skip_space(source.skip_token(end, &["</arg_key>"])?);
+        let value_at = source.skip_token(end, &["<arg_value>"])?;
+        let next = ["<arg_key>", mark.format.closes[0]];
+        let (raw, end) = value_before(source, value_at, "</arg_value>", &next)?;
+        if arguments.insert(key.to_owned(), source.tools.typed_value(tool, key, raw)).is_some() {
+            return None;
+        }
+        at = source.skip_space(end);
+    }
+    let mut repairs = Repairs::default();
+    let end = source.close_block(at, mark.format.closes, &mut repairs)?;
+    Some(CallBlock::of_one(tool, arguments, mark.start..end, repairs))
+}
+
+/// An element whose children name tool and arguments: `<tool_use><name>…</name><arguments>…`.
+pub(super) fn read_name_element(
+    source: &ReplySource<'_>,
+    mark: FoundMark<'_>,
+) -> Option<CallBlock> {
+    let at = source.skip_space(mark.body);
+    let at = source.skip_token(at, &["<invoke>"]).map_or(at, |at| source.skip_space(at));
+    let (_, name_at, name_end) = read_element(source, at, &["name", "tool_name", "tool"])?;
+    let tool = source.tools.find_tool(&source.text[name_at..name_end])?;
+    let at = source.skip_space(source.find_token(name_end, ">")? + 1);
+    let names = ["arguments", "parameters", "input", "args"];
+    let (tag, from, to) = read_element(source, at, &names)?;
+    let inner = source.text[from..to].trim();
+    let mut repairs = Repairs::default();
+    let arguments = match inner.starts_with('<') || inner.is_empty() {
+        true => read_children(source, tool, source.skip_space(from), to)?,
+        false => {
+            let form = ValueForm { notation: Notation::Json, open_end: OpenEnd::Marked };
+            let (value, end) =
+                source.value_until(source.skip_space(from), to, form, &mut repairs)?;
+            arguments_of(value, &mut repairs).filter(|_| source.text[end..to].trim().is_empty())?
+        }
+    };
+    let at = source.skip_space(to + tag.len() + "</>".len());
+    let at = source.skip_token(at, &["</invoke>"]).map_or(at, |at| source.skip_space(at));
+    let end = source.close_block(at, mark.format.closes, &mut repairs)?;
+    Some(CallBlock::of_one(tool, arguments, mark.start..end, repairs))
+}
+
+/// The element at `at` that is called one of `names`, and where its inside begins and ends.
+fn read_element<'n>(
+    source: &ReplySource<'_>,
+    at: usize,
+    names: &[&'n str],
+) -> Option<(&'n str, usize, usize)> {
+    let inner = source.rest_at(at).strip_prefix('<')?;
+    let name = names
+        .iter()
+        .find(|name| inner.strip_prefix(**name).is_some_and(|after| after.starts_with('>')))?;
+    let from = at + name.len() + "<>".len();
+    Some((name, from, source.find_token(from, &format!("</{name}>"))?))
+}
+
+/// Elements named after the tool's arguments, up to `end`.
+fn read_children(
+    source: &ReplySource<'_>,
+    tool: &str,
+    mut at: usize,
+    end: usize,
+) -> Option<Map<String, Value>> {
+    let mut arguments = Map::new();
+    while at < end {
+        let (key, _) = source.read_name(source.skip_token(at, &["<"])?, &[">"])?;
+        if !source.tools.has_property(tool, key) {
+            return None;
+        }
+        let (_, from, to) = read_element(source, at, &[key])?;
+        let value = source.tools.typed_value(tool, key, &source.text[from..to.min(end)]);
+        if to > end || arguments.insert(key.to_owned(), value).is_some() {
+            return None;
+        }
+        at = source.skip_space(to + key.len() + "</>".len());
+    }
+    Some(arguments)
+}
+
+/// Cline's way: the tool is an element, each argument one inside it.
+pub(super) fn read_tool_element(
+    source: &ReplySource<'_>,
+    mark: FoundMark<'_>,
+) -> Option<CallBlock> {
+    let (name, close) = source.read_name(mark.body, &[">"])?;
+    let tool = source.tools.find_tool(name).filter(|tool| *tool == name)?;
+    let from = close + 1;
+    let to = source.find_token(from, &format!("</{tool}>"))?;
+    let arguments = read_children(source, tool, source.skip_space(from), to)?;
+    let end = to + tool.len() + "</>".len();
+    Some(CallBlock::of_one(tool, arguments, mark.start..end, Repairs::default()))
+}

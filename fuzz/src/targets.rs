@@ -4,11 +4,13 @@ use crate::Target;
 
 mod documents;
 mod governance;
+mod handles;
 mod journal;
 mod notes;
 mod render;
 mod skills;
 mod streams;
+mod text_calls;
 mod tools;
 mod web;
 mod workspace;
@@ -154,6 +156,20 @@ pub const TARGETS: &[Target] = &[
         seeds: governance::command_seeds,
         dictionary: governance::SHELL_WORDS,
         inputs: 2_500,
+    },
+    Target {
+        name: "sent_content",
+        run: governance::sent_content,
+        seeds: governance::sent_content_seeds,
+        dictionary: governance::SENT_CONTENT_WORDS,
+        inputs: 3_000,
+    },
+    Target {
+        name: "handle",
+        run: handles::handle,
+        seeds: handles::handle_seeds,
+        dictionary: JSON,
+        inputs: 3_000,
     },
     Target {
         name: "secrets",
@@ -308,5 +324,12 @@ pub const TARGETS: &[Target] = &[
         seeds: documents::document_seeds,
         dictionary: documents::DOCUMENT_WORDS,
         inputs: 1_500,
+    },
+    Target {
+        name: "text_calls",
+        run: text_calls::text_calls,
+        seeds: text_calls::text_call_seeds,
+        dictionary: text_calls::CALL_WORDS,
+        inputs: 400,
     },
 ];

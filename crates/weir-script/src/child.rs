@@ -51,6 +51,17 @@ fn parent_request_handler(input: BufReader<Stdin>) -> HostRequestHandler {
                 wire::write_line(&mut io::stdout(), &FromChild::Log(text)).map_err(lost)?;
                 Ok(String::new())
             }
+            HostRequest::Step(step) => {
+                let (number, tool, input_of) = (step.number, step.tool, step.input);
+                let line = FromChild::Step { number, tool, input: input_of };
+                wire::write_line(&mut io::stdout(), &line).map_err(lost)?;
+                Ok(String::new())
+            }
+            HostRequest::NextAnswer => {
+                wire::write_line(&mut io::stdout(), &FromChild::Stalled).map_err(lost)?;
+                let answer: HostAnswer = wire::read_line(&mut *input.borrow_mut()).map_err(lost)?;
+                serde_json::to_string(&answer).map_err(|why| why.to_string())
+            }
             HostRequest::Call(call) => {
                 last += 1;
                 let (tool, input_of, whole) = (call.tool, call.input, call.whole);

@@ -3,6 +3,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::PoisonError;
+use std::sync::mpsc::{Receiver, RecvError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -10,18 +12,19 @@ use rquickjs::context::EvalOptions;
 use rquickjs::promise::{MaybePromise, PromiseState};
 use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Module, Object, Runtime};
 use serde_json::Value;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{HostCall, ScriptHost, ScriptTask, Scripts};
+use weir_engine::ports::{
+    HostCall, ProgramHost, ProgramStep, ProgramTask, ScriptHost, ScriptTask, Scripts,
+};
 
-use crate::wire::{RESULT_BYTES_MAX, ScriptRequest, WireScriptKind};
+use crate::wire::{HostAnswer, RESULT_BYTES_MAX, ScriptRequest, WireScriptKind};
 
 /// Memory of a script.
 pub(crate) const MEMORY_BYTES: usize = 64 << 20;
 /// Its stack.
 const STACK_BYTES: usize = 1 << 20;
 /// What stands in place of a file's name where an error is.
-const FILE: &str = "tool.js";
+pub(crate) const FILE: &str = "tool.js";
 /// Longest text of an error.
 const ERROR_CHARS_MAX: usize = 2_000;
 
@@ -63,24 +66,47 @@ const PRELUDE: &str = r#"
 pub(crate) enum HostRequest {
     Call(HostCall),
     Log(String),
+    /// A program wants a step made; nobody waits for anything.
+    Step(ProgramStep),
+    /// A program waits for the next answer to a step: a [`HostAnswer`] as JSON.
+    NextAnswer,
 }
 
 /// Answers a wish; a log has no answer that anybody reads.
 pub(crate) type HostRequestHandler = Box<dyn FnMut(HostRequest) -> Result<String, String>>;
 
 /// Clocks of one run.
-struct RunClocks {
+pub(crate) struct RunClocks {
     started: Instant,
     own: Duration,
     waited: Cell<Duration>,
     late: Cell<bool>,
+    /// Why whoever runs it wants nothing more of it.
+    ended: RefCell<Option<String>>,
 }
 
 impl RunClocks {
-    fn is_over(&self) -> bool {
+    /// Does what `wait` does; the time of it is not the script's own.
+    pub(crate) fn exclude<T>(&self, wait: impl FnOnce() -> T) -> T {
+        let begun = Instant::now();
+        let value = wait();
+        self.waited.set(self.waited.get() + begun.elapsed());
+        value
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
         let over = self.started.elapsed().saturating_sub(self.waited.get()) > self.own;
         self.late.set(self.late.get() || over);
-        over
+        over || self.end_reason().is_some()
+    }
+
+    /// Ends the run, whatever the script makes of it: no handler of its own hears of this.
+    pub(crate) fn end(&self, why: String) {
+        self.ended.borrow_mut().get_or_insert(why);
+    }
+
+    pub(crate) fn end_reason(&self) -> Option<String> {
+        self.ended.borrow().clone()
     }
 }
 
@@ -88,8 +114,13 @@ impl RunClocks {
 pub(crate) fn run(ask: &ScriptRequest, answer: HostRequestHandler) -> Result<String, String> {
     let started = Instant::now();
     let own = Duration::from_millis(ask.own_ms);
-    let clocks =
-        Rc::new(RunClocks { started, own, waited: Cell::default(), late: Cell::new(false) });
+    let clocks = Rc::new(RunClocks {
+        started,
+        own,
+        waited: Cell::default(),
+        late: Cell::new(false),
+        ended: RefCell::default(),
+    });
     let no_engine = |why: rquickjs::Error| format!("the script engine did not start: {why}");
     let runtime = Runtime::new().map_err(no_engine)?;
     runtime.set_memory_limit(MEMORY_BYTES);
@@ -112,7 +143,7 @@ pub(crate) fn run(ask: &ScriptRequest, answer: HostRequestHandler) -> Result<Str
 }
 
 /// How a run failed.
-enum ScriptFailure {
+pub(crate) enum ScriptFailure {
     /// An exception is pending, or the engine refused.
     Js(rquickjs::Error),
     /// A sentence.
@@ -125,9 +156,21 @@ impl From<rquickjs::Error> for ScriptFailure {
     }
 }
 
-struct ScriptRun<'js, 'a> {
-    ctx: Ctx<'js>,
-    clocks: &'a Rc<RunClocks>,
+pub(crate) struct ScriptRun<'js, 'a> {
+    pub(crate) ctx: Ctx<'js>,
+    pub(crate) clocks: &'a Rc<RunClocks>,
+}
+
+/// What the host answers; the time in which it does is not the script's.
+pub(crate) fn ask_host(
+    clocks: &RunClocks,
+    answer: &RefCell<HostRequestHandler>,
+    wish: HostRequest,
+) -> Result<String, String> {
+    clocks.exclude(|| match answer.try_borrow_mut() {
+        Ok(mut answer) => answer(wish),
+        Err(_) => Err("one wish at a time".into()),
+    })
 }
 
 impl<'js> ScriptRun<'js, '_> {
@@ -137,11 +180,14 @@ impl<'js> ScriptRun<'js, '_> {
         answer: HostRequestHandler,
     ) -> Result<String, ScriptFailure> {
         let ctx = &self.ctx;
+        if ask.kind == WireScriptKind::Program {
+            return self.run_program(ask, answer);
+        }
         let tools = self.load_prelude(ask.kind == WireScriptKind::Module, answer)?;
         let shown: Function<'js> = tools.get("shown")?;
         let input = ctx.json_parse(ask.input.to_string())?;
         let value = match ask.kind {
-            WireScriptKind::Expression => {
+            WireScriptKind::Program | WireScriptKind::Expression => {
                 ctx.globals().set("input", input)?;
                 let mut options = EvalOptions::default();
                 options.strict = false;
@@ -185,15 +231,7 @@ impl<'js> ScriptRun<'js, '_> {
         let make: Function<'js> = ctx.eval(PRELUDE)?;
         let answer = Rc::new(RefCell::new(answer));
         let clocks = self.clocks.clone();
-        let wish = move |wish: HostRequest| {
-            let begun = Instant::now();
-            let answered = match answer.try_borrow_mut() {
-                Ok(mut answer) => answer(wish),
-                Err(_) => Err("one wish at a time".into()),
-            };
-            clocks.waited.set(clocks.waited.get() + begun.elapsed());
-            answered
-        };
+        let wish = move |wish: HostRequest| ask_host(&clocks, &answer, wish);
         let (calls, logs) = (wish.clone(), wish);
         let call = move |tool: String, input: String, whole: bool| {
             let input: Result<Value, _> = serde_json::from_str(&input);
@@ -243,6 +281,9 @@ impl<'js> ScriptRun<'js, '_> {
     }
 
     fn describe_failure(&self, failed: ScriptFailure) -> String {
+        if let Some(why) = self.clocks.end_reason() {
+            return why;
+        }
         if self.clocks.late.get() {
             return format!(
                 "it ran longer than {} s; make it do less, or look for an endless loop",
@@ -293,8 +334,67 @@ fn error_position(stack: &str) -> Option<String> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OwnScripts;
 
-/// A wish, and where its answer goes.
-type PendingHostRequest = (HostRequest, std::sync::mpsc::Sender<Result<String, String>>);
+/// What the thread of a script has to say.
+enum ScriptNews {
+    /// It wishes for something, and waits until that is answered.
+    Wish(HostRequest, Sender<Result<String, String>>),
+    Ended(Result<String, String>),
+}
+
+/// Runs `ask` in a thread of its own; what it wishes for is answered by `answered`, one after the other.
+async fn run_in_thread<F, A>(
+    ask: ScriptRequest,
+    cancel: &CancellationToken,
+    mut answered: F,
+) -> Result<String, String>
+where
+    F: FnMut(HostRequest) -> A,
+    A: Future<Output = Result<String, String>>,
+{
+    let ended = || Err("the script was ended".to_string());
+    let failed = |_| "the script engine failed".to_string();
+    let mut news = start_thread(ask)?;
+    loop {
+        // A paused clock stands while a blocking task runs: so it stands while the script works, and
+        // not while the script waits for what only time may bring, as a question that expires.
+        let next = tokio::task::spawn_blocking(move || (news.recv(), news));
+        let (heard, back) = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return ended(),
+            next = next => next.map_err(|_| failed(RecvError))?,
+        };
+        news = back;
+        match heard.map_err(failed)? {
+            ScriptNews::Ended(result) => return result,
+            ScriptNews::Wish(wish, answer) => {
+                let result = tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => return ended(),
+                    result = answered(wish) => result,
+                };
+                // A script that ended meanwhile waits for nothing.
+                let _ = answer.send(result);
+            }
+        }
+    }
+}
+
+fn start_thread(ask: ScriptRequest) -> Result<Receiver<ScriptNews>, String> {
+    let (news, heard) = channel();
+    let wishes = news.clone();
+    let answer = move |wish: HostRequest| {
+        let gone = || "the call has ended".to_string();
+        let (sender, answered) = channel();
+        wishes.send(ScriptNews::Wish(wish, sender)).map_err(|_| gone())?;
+        answered.recv().map_err(|_| gone())?
+    };
+    let work = move || {
+        // Who waited for it may be gone.
+        let _ = news.send(ScriptNews::Ended(run(&ask, Box::new(answer))));
+    };
+    let started = std::thread::Builder::new().name("script".into()).spawn(work);
+    started.map(|_| heard).map_err(|why| format!("a thread for the script cannot start: {why}"))
+}
 
 #[async_trait]
 impl Scripts for OwnScripts {
@@ -304,37 +404,46 @@ impl Scripts for OwnScripts {
         host: &dyn ScriptHost,
         cancel: &CancellationToken,
     ) -> Result<String, String> {
-        let ask = ScriptRequest::from(script);
-        let (wishes, mut wished) = mpsc::unbounded_channel::<PendingHostRequest>();
-        let done = tokio::task::spawn_blocking(move || {
-            let answer = move |wish: HostRequest| {
-                let (sender, answered) = std::sync::mpsc::channel();
-                let gone = |_| "the call has ended".to_string();
-                wishes.send((wish, sender)).map_err(|_| gone(()))?;
-                answered.recv().map_err(|_| gone(()))?
-            };
-            run(&ask, Box::new(answer))
-        });
-        tokio::pin!(done);
-        loop {
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Err("the script was ended".into()),
-                Some((wish, answer)) = wished.recv() => {
-                    let answered = match wish {
-                        HostRequest::Call(call) => host.call_host(call).await,
-                        HostRequest::Log(text) => {
-                            host.log(&text);
-                            Ok(String::new())
-                        }
-                    };
-                    // A script that ended meanwhile waits for nothing.
-                    let _ = answer.send(answered);
-                }
-                result = &mut done => {
-                    return result.unwrap_or_else(|_| Err("the script engine failed".into()));
-                }
+        run_in_thread(ScriptRequest::from(script), cancel, async |wish| match wish {
+            HostRequest::Call(call) => host.call_host(call).await,
+            HostRequest::Log(text) => {
+                host.log(&text);
+                Ok(String::new())
             }
+            HostRequest::Step(_) | HostRequest::NextAnswer => Err("this is no program".into()),
+        })
+        .await
+    }
+
+    async fn run_program(
+        &self,
+        program: ProgramTask,
+        host: &dyn ProgramHost,
+        cancel: &CancellationToken,
+    ) -> Result<String, String> {
+        let ended = std::sync::Mutex::new(None);
+        let done = run_in_thread(ScriptRequest::from(program), cancel, async |wish| {
+            let answered = match wish {
+                HostRequest::Step(step) => host.propose_step(step).await.map(|()| String::new()),
+                HostRequest::NextAnswer => host.next_answer().await.and_then(|answer| {
+                    let answer = HostAnswer { id: answer.number.into(), result: answer.result };
+                    serde_json::to_string(&answer).map_err(|why| why.to_string())
+                }),
+                HostRequest::Log(text) => {
+                    host.log(&text);
+                    Ok(String::new())
+                }
+                HostRequest::Call(call) => Err(format!("{} is no step", call.tool)),
+            };
+            if let Err(why) = &answered {
+                *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.clone());
+            }
+            answered
+        })
+        .await;
+        match ended.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(why) => Err(why),
+            None => done,
         }
     }
 }

@@ -4,11 +4,13 @@
 //! The code is hostile until proven otherwise, and its engine's own bounds do not stop every built-in
 //! function, so the process is the bound: no files, no network, no programs, so much memory, so much
 //! time, killed from outside. What it wants done it asks for, line by line; whoever answers judges
-//! each wish. Not here: that judgement.
+//! each wish. A program (U7) asks for any number of steps before it waits; it hears of one at a time.
+//! Not here: that judgement.
 
 mod child;
 mod inside;
 mod parent;
+mod program;
 mod wire;
 
 pub use child::{SCRIPT, script_main};

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_engine::ports::{ScriptKind, ScriptTask};
+use weir_engine::ports::{ProgramTask, ScriptKind, ScriptTask};
 
 /// Longest line in either direction.
 pub(crate) const LINE_BYTES_MAX: usize = 8 << 20;
@@ -21,6 +21,17 @@ pub(crate) struct ScriptRequest {
     pub(crate) input: Value,
     /// Time in which it computes, in milliseconds; what it waits for does not count.
     pub(crate) own_ms: u64,
+    /// What a program has besides; none for other scripts.
+    #[serde(default)]
+    pub(crate) program: ProgramTerms,
+}
+
+/// What only a program has: the fields of [`ProgramTask`].
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct ProgramTerms {
+    pub(crate) tools: Vec<String>,
+    pub(crate) now_ms: u64,
+    pub(crate) seed: u64,
 }
 
 /// Most of that time.
@@ -31,7 +42,26 @@ impl From<ScriptTask> for ScriptRequest {
     fn from(script: ScriptTask) -> ScriptRequest {
         let half = u64::try_from(script.time.as_millis() / 2).unwrap_or(OWN_MS_MAX);
         let own_ms = half.clamp(1, OWN_MS_MAX);
-        ScriptRequest { kind: script.kind.into(), code: script.code, input: script.input, own_ms }
+        ScriptRequest {
+            kind: script.kind.into(),
+            code: script.code,
+            input: script.input,
+            own_ms,
+            program: ProgramTerms::default(),
+        }
+    }
+}
+
+impl From<ProgramTask> for ScriptRequest {
+    fn from(task: ProgramTask) -> ScriptRequest {
+        let ProgramTask { code, tools, now_ms, seed } = task;
+        ScriptRequest {
+            kind: WireScriptKind::Program,
+            code,
+            input: Value::Null,
+            own_ms: OWN_MS_MAX,
+            program: ProgramTerms { tools, now_ms, seed },
+        }
     }
 }
 
@@ -42,6 +72,8 @@ pub(crate) enum WireScriptKind {
     Check,
     Module,
     Expression,
+    /// A program with steps: no [`ScriptKind`], it has a way of its own.
+    Program,
 }
 
 impl From<ScriptKind> for WireScriptKind {
@@ -60,6 +92,11 @@ impl From<ScriptKind> for WireScriptKind {
 pub(crate) enum FromChild {
     /// It wants something done and waits for the answer of this number.
     Call { id: u64, tool: String, input: Value, whole: bool },
+    /// A program wants this step made and goes on meanwhile.
+    Step { number: u32, tool: String, input: Value },
+    /// A program can do nothing more until it hears of a step: the answer is a [`HostAnswer`] with the
+    /// number of that step.
+    Stalled,
     /// It says how far it is.
     Log(String),
     /// The end: what it returned.

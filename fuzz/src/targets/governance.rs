@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use weir_core::governance::filter::redact_text;
+use weir_core::governance::plain_content::{TakenOut, plain_content};
 use weir_core::governance::rules::{
     Rule, RuleAction, RuleContext, RuleError, RuleOrigin, RuleSet, Ruling,
 };
@@ -374,5 +375,53 @@ pub(super) fn secret_seeds() -> Vec<Vec<u8>> {
         "pässword with spaces 0123\x1eAuthorization: Bearer abcdef0123456789abcdef",
         "0123456789abcdef\x1e-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\n",
         "aaaaaaaaaaaaaaaa\x1eeyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeKKF2Q",
+    ])
+}
+
+// ------------------------------------------------------------ content that is sent
+
+pub(super) const SENT_CONTENT_WORDS: &[&str] = &[
+    "https://",
+    "://",
+    "mailto:",
+    "javascript:",
+    "[",
+    "](",
+    ")",
+    "![",
+    "<",
+    ">",
+    "<a href=",
+    "<img src=",
+    "<!",
+    "<@",
+    "|",
+    "@",
+    "@all",
+    "\n/close",
+    "\u{200b}",
+    "\u{202e}",
+    "\u{FF20}",
+];
+
+/// What acts is gone, a second time takes nothing more, and it never grows by more than brackets.
+pub(super) fn sent_content(data: &[u8]) {
+    let text = text(data);
+    let plain = |text: &str| plain_content(text, &|_| false, &mut TakenOut::new());
+    let once = plain(&text);
+    assert!(!once.contains("://"), "an address keeps its scheme: {once:?}");
+    assert_eq!(plain(&once), once, "a second time takes more");
+    assert!(once.len() <= 2 * text.len() + 1, "{} bytes of {}", once.len(), text.len());
+    let kept = plain_content(&text, &|_| true, &mut TakenOut::new());
+    assert!(kept.len() <= text.len(), "what is kept does not grow");
+}
+
+pub(super) fn sent_content_seeds() -> Vec<Vec<u8>> {
+    seeds::texts(&[
+        "See [the plan](https://evil.example/p?for=bob) and ![x](https://evil.example/p.png).",
+        "<https://evil.example/|here> <!channel> <@U1> @all @@all",
+        "<a href=\"https://evil.example\">here</a><<a>script>x</script>",
+        "hthttp://tp://evil.example mailto:eve@evil.example?bcc=x",
+        "/close\n  /label ~bug\nann@example.org wrote: a <b and c> d",
     ])
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use weir_notes::base::{BaseQuery, FileTimes, VaultTimes, parse_base, run_query};
 use weir_notes::diagram::CanvasDrawing;
 use weir_notes::index::{
-    IndexedFile, NoteIndex, facts_of, read_records, record_line, version_line,
+    IndexedFile, NoteIndex, facts_of, file_record, header_bytes, scan_records,
 };
 use weir_notes::note::NoteFacts;
 use weir_notes::properties::{PropertyChange, change_properties, find_frontmatter};
@@ -100,9 +100,19 @@ pub(super) fn note(data: &[u8]) {
         facts: Some(Box::new(facts)),
         ..IndexedFile::default()
     };
-    let kept = format!("{}{}", version_line(), record_line(&file));
-    let (read, lines) = read_records(&kept).expect("its own version");
-    assert_eq!((lines, read.get("a/Note.md")), (1, Some(&file)));
+    let record = file_record(&file).expect("it is not too long");
+    let kept = [header_bytes().as_slice(), &record].concat();
+    let scanned = scan_records(|offset, bytes| {
+        let rest = kept.get(usize::try_from(offset).ok()?..)?;
+        let count = rest.len().min(bytes.len());
+        bytes[..count].copy_from_slice(&rest[..count]);
+        Some(count)
+    });
+    let scanned = scanned.expect("its own version");
+    assert_eq!((scanned.records, scanned.whole, scanned.files.len()), (1, true, 1));
+    let mut index = NoteIndex::default();
+    let number = index.put_file(&file);
+    assert_eq!(index.read_facts(number), file.facts.as_deref().cloned());
     // The mark of UTF-8 stays before the properties.
     let body = |text: &str| match find_frontmatter(text) {
         Some(place) => text[place.block.end..].to_owned(),
@@ -164,7 +174,7 @@ pub(super) fn base(data: &[u8]) {
         ("a/x.png", ""),
     ] {
         let facts = path.ends_with(".md").then(|| Box::new(facts_of(path, text)));
-        index.put_file(IndexedFile { path: path.into(), facts, ..IndexedFile::default() });
+        index.put_file(&IndexedFile { path: path.into(), facts, ..IndexedFile::default() });
     }
     let now = "2026-03-02T09:30:15[UTC]".parse().expect("a moment");
     let query = BaseQuery { index: &index, times: &NoTimes, view: None, this: None, now: &now };

@@ -35,6 +35,8 @@ fuzz! {
     z10_fuzz_canonical canonical,
     z10_fuzz_rule rule,
     z10_fuzz_command command,
+    z10_fuzz_sent_content sent_content,
+    z10_fuzz_handle handle,
     z10_fuzz_secrets secrets,
     z10_fuzz_event event,
     z10_fuzz_record record,
@@ -57,4 +59,5 @@ fuzz! {
     z10_fuzz_canvas canvas,
     z10_fuzz_base base,
     z10_fuzz_document document,
+    z10_fuzz_text_calls text_calls,
 }

@@ -2,5 +2,6 @@
 
 mod ends;
 mod hostile;
+mod programs;
 mod values;
 mod world;

@@ -1,6 +1,8 @@
 //! Markdown as it is written for readers: cells of tables, links, bounded growth. Not here: reading
 //! Markdown (see `make/text/blocks`).
 
+use weir_core::document::ligature_letters;
+
 /// A row of a table. What would end a cell is escaped.
 pub(crate) fn table_row(cells: &[String]) -> String {
     let mut row = String::from("|");
@@ -63,7 +65,8 @@ pub(crate) fn write_link(text: &str, address: &str) -> String {
     format!("[{}]({})", text.trim(), address.replace(')', "%29"))
 }
 
-/// Text without characters that steer a terminal, without runs of empty lines and blanks at ends.
+/// Text without characters that steer a terminal, without runs of empty lines and blanks at ends. What is
+/// drawn as one letter is the letters that a reader knows and searches for.
 pub(crate) fn tidy_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut empty = 0;
@@ -73,7 +76,12 @@ pub(crate) fn tidy_text(text: &str) -> String {
         if empty > 1 || (line.is_empty() && out.is_empty()) {
             continue;
         }
-        out.extend(line.chars().filter(|c| !c.is_control() || *c == '\t'));
+        for c in line.chars().filter(|c| !c.is_control() || *c == '\t') {
+            match ligature_letters(c) {
+                "" => out.push(c),
+                letters => out.push_str(letters),
+            }
+        }
         out.push('\n');
     }
     out.truncate(out.trim_end().len());
@@ -83,6 +91,13 @@ pub(crate) fn tidy_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn k7_letters_that_are_drawn_as_one_are_letters() {
+        let told = "signi\u{fb01}cant o\u{fb00}set \u{fb02}y e\u{fb03}cient ba\u{fb04}e";
+        assert_eq!(tidy_text(told), "significant offset fly efficient baffle");
+        assert_eq!(tidy_text("Größe"), "Größe");
+    }
 
     #[test]
     fn k7_a_link_of_a_document_starts_nothing() {

@@ -5,23 +5,42 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{MailAccount, MailDraft, MailLine, MailText, Mailbox};
+use weir_engine::ports::{MailAccount, MailDraft, MailLine, MailText, Mailbox, RecipientStanding};
 
 use crate::imap::ImapConnection;
 use crate::{MailError, mime, smtp};
 
-/// Whether a person put a recipient on a list, as the lists are now.
-pub type RecipientCheck = Arc<dyn Fn(String) -> BoxFuture<'static, bool> + Send + Sync>;
+/// Whether mail may go to a recipient, as the lists are now.
+pub type RecipientCheck =
+    Arc<dyn Fn(String) -> BoxFuture<'static, RecipientStanding> + Send + Sync>;
 
 pub struct AccountMailbox {
     account: MailAccount,
-    listed: RecipientCheck,
+    recipients: RecipientCheck,
 }
 
 impl AccountMailbox {
-    /// The account, for whoever is `listed`.
-    pub fn new(account: MailAccount, listed: RecipientCheck) -> AccountMailbox {
-        AccountMailbox { account, listed }
+    /// The account, which writes to whom `recipients` lets it.
+    pub fn new(account: MailAccount, recipients: RecipientCheck) -> AccountMailbox {
+        AccountMailbox { account, recipients }
+    }
+
+    /// Why a mail may not leave: the second lock, after the gate. The lists as they are now decide, and
+    /// for whoever stands on none the word of a person about exactly this mail.
+    async fn refusal_of(&self, draft: &MailDraft) -> Option<String> {
+        for to in &draft.to {
+            match self.recipient_standing(to).await {
+                RecipientStanding::Listed => (),
+                RecipientStanding::Unlisted if draft.confirmed => (),
+                RecipientStanding::Unlisted => {
+                    return Some(format!(
+                        "{to} is on no list of recipients, and no person agreed to exactly this mail"
+                    ));
+                }
+                RecipientStanding::Closed(why) => return Some(why),
+            }
+        }
+        None
     }
 }
 
@@ -58,8 +77,8 @@ impl Mailbox for AccountMailbox {
         &self.account.imap.host
     }
 
-    async fn may_send(&self, recipient: &str) -> bool {
-        (self.listed)(recipient.to_owned()).await
+    async fn recipient_standing(&self, recipient: &str) -> RecipientStanding {
+        (self.recipients)(recipient.to_owned()).await
     }
 
     async fn search(
@@ -98,11 +117,8 @@ impl Mailbox for AccountMailbox {
     }
 
     async fn send(&self, draft: &MailDraft, cancel: &CancellationToken) -> Result<String, String> {
-        // The second lock: whatever was judged before, the list as it is now decides.
-        for to in &draft.to {
-            if !self.may_send(to).await {
-                return Err(format!("{to} is not on the list of recipients"));
-            }
+        if let Some(why) = self.refusal_of(draft).await {
+            return Err(why);
         }
         if cancel.is_cancelled() {
             return Err(CANCELLED.into());
@@ -114,7 +130,14 @@ impl Mailbox for AccountMailbox {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_mail_id;
+    use std::sync::Arc;
+
+    use tokio_util::sync::CancellationToken;
+    use weir_engine::ports::{
+        MailAccount, MailDraft, MailSecurity, MailServer, Mailbox as _, RecipientStanding,
+    };
+
+    use super::{AccountMailbox, RecipientCheck, parse_mail_id};
 
     #[test]
     fn s16_ids_lead_back() {
@@ -122,6 +145,62 @@ mod tests {
         assert_eq!(parse_mail_id("a#b#7#12"), Ok(("a#b", 7, 12)));
         for wrong in ["", "INBOX", "INBOX#1", "INBOX#x#1", "#"] {
             assert!(parse_mail_id(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// An account that cannot send: what passes the lock ends with these words.
+    const PASSED: &str = "no server for sending is set up";
+
+    fn mailbox() -> AccountMailbox {
+        let imap = MailServer { host: "localhost".into(), port: 143, security: MailSecurity::None };
+        let account = MailAccount {
+            address: "me@home.example".into(),
+            imap,
+            smtp: None,
+            user: String::new(),
+            password: String::new(),
+            everywhere: true,
+        };
+        let recipients: RecipientCheck = Arc::new(|recipient: String| {
+            let standing = match recipient.as_str() {
+                "bob@good.example" => RecipientStanding::Listed,
+                "mallory@closed.example" => RecipientStanding::Closed("closed to everybody".into()),
+                _ => RecipientStanding::Unlisted,
+            };
+            Box::pin(async move { standing })
+        });
+        AccountMailbox::new(account, recipients)
+    }
+
+    async fn sent(to: &[&str], confirmed: bool) -> String {
+        let draft = MailDraft {
+            to: to.iter().map(ToString::to_string).collect(),
+            subject: "Hi".into(),
+            text: "Hello.".into(),
+            answers: None,
+            confirmed,
+        };
+        let sent = mailbox().send(&draft, &CancellationToken::new()).await;
+        sent.expect_err("nothing can be sent")
+    }
+
+    #[tokio::test]
+    async fn u1_what_a_person_agreed_to_leaves_and_nothing_else_to_an_unlisted_recipient() {
+        let (bob, eve) = ("bob@good.example", "eve@evil.example");
+        assert!(sent(&[bob], false).await.contains(PASSED));
+        assert!(sent(&[eve], true).await.contains(PASSED));
+        assert!(sent(&[bob, eve], true).await.contains(PASSED));
+        for to in [&[eve][..], &[bob, eve], &[eve, bob]] {
+            let said = sent(to, false).await;
+            assert!(said.contains("eve@evil.example is on no list"), "{said}");
+        }
+    }
+
+    #[tokio::test]
+    async fn s16_a_closed_recipient_is_refused_whoever_agreed() {
+        for confirmed in [false, true] {
+            let said = sent(&["bob@good.example", "mallory@closed.example"], confirmed).await;
+            assert_eq!(said, "closed to everybody");
         }
     }
 }

@@ -143,6 +143,7 @@ mod tests {
             subject: "Hi\r\nBcc: eve@evil.example".into(),
             text: "x\r\n.\r\nMAIL FROM:<eve@evil.example>".into(),
             answers: Some("<1@a>\r\nBcc: eve@evil.example".into()),
+            confirmed: false,
         };
         let (built, _) = build_message(&account, &draft).expect("a mail");
         let text = String::from_utf8(built.formatted()).expect("text");

@@ -24,6 +24,8 @@ use crate::places::ConfinedPlaces;
 
 mod hidden;
 
+pub(crate) use hidden::ignore_list;
+
 /// What stores history in folders of `.git`: the command writes the real ones.
 pub(crate) const FOLDERS: [&str; 3] = ["objects", "refs", "logs"];
 

@@ -159,6 +159,11 @@ impl Processes for SupervisedProcesses {
             call: spec.call,
             command: spec.command.clone(),
             reaches: spec.confine.outside_reach(),
+            serves_only: if spec.secrets.is_empty() {
+                spec.confine.ports_served_only()
+            } else {
+                Vec::new()
+            },
         };
         let mut supervised = self.launch_command(spec).await?;
         drive::until_started(&mut supervised).await?;

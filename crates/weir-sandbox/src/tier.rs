@@ -36,6 +36,9 @@ use seccomp::{MediatedOpenings, SocketPolicy};
 /// How a complaint begins where nothing was started.
 pub(crate) const NOT_BUILT: &str = "the sandbox could not be built";
 
+/// So often a sandbox is built anew where what it mounts went away meanwhile.
+pub(crate) const BUILDS_MAX: usize = 3;
+
 /// Which tier is wished for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TierWish {
@@ -127,33 +130,55 @@ fn minimal_mounts() -> Result<Vec<Mount>, String> {
 pub(crate) fn try_namespaces(program: &Path) -> &'static TrialResult<()> {
     static TRIED: OnceLock<TrialResult<()>> = OnceLock::new();
     TRIED.get_or_init(|| {
-        let layout = SandboxLayout { mounts: minimal_mounts()?, cwd: "/".into(), only_tried: true };
-        let layout = in_memory(&layout).map_err(|error| error.to_string())?;
-        let (control, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
-        send_descriptors(&control, &[layout]).map_err(|error| error.to_string())?;
-        let orders = InsideOrders {
-            processes: 1,
-            room: Some(SandboxStage::Outside),
-            ..InsideOrders::default()
-        };
-        let orders = serde_json::to_string(&orders).map_err(|error| error.to_string())?;
-        let mut command = Command::new(program);
-        command.arg(INSIDE).arg(orders).stdin(OwnedFd::from(theirs)).env_clear();
-        let tried = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
-        if tried.status.code() == Some(i32::from(WORKS)) {
-            return Ok(());
-        }
-        let said = String::from_utf8_lossy(&tried.stderr);
-        let said = said.lines().next().unwrap_or("it said nothing").trim();
-        match serde_json::from_str(said) {
-            Ok(InsideMessage::Failed { why }) => {
-                Err(why.strip_prefix(NOT_BUILT).unwrap_or(&why).trim_start_matches(": ").into())
+        try_with_mounts(|mounts| {
+            let layout = SandboxLayout { mounts, cwd: "/".into(), only_tried: true };
+            let layout = in_memory(&layout).map_err(|error| error.to_string())?;
+            let (control, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
+            send_descriptors(&control, &[layout]).map_err(|error| error.to_string())?;
+            let orders = InsideOrders {
+                processes: 1,
+                room: Some(SandboxStage::Outside),
+                ..InsideOrders::default()
+            };
+            let orders = serde_json::to_string(&orders).map_err(|error| error.to_string())?;
+            let mut command = Command::new(program);
+            command.arg(INSIDE).arg(orders).stdin(OwnedFd::from(theirs)).env_clear();
+            let tried =
+                command.output().map_err(|error| format!("{}: {error}", program.display()))?;
+            if tried.status.code() == Some(i32::from(WORKS)) {
+                return Ok(());
             }
-            Ok(InsideMessage::Started | InsideMessage::Ended { .. }) | Err(_) => {
-                Err(format!("{}: {said} ({})", program.display(), tried.status))
+            let said = String::from_utf8_lossy(&tried.stderr);
+            let said = said.lines().next().unwrap_or("it said nothing").trim();
+            match serde_json::from_str(said) {
+                Ok(InsideMessage::Failed { why }) => {
+                    Err(why.strip_prefix(NOT_BUILT).unwrap_or(&why).trim_start_matches(": ").into())
+                }
+                Ok(InsideMessage::Started | InsideMessage::Ended { .. }) | Err(_) => {
+                    Err(format!("{}: {said} ({})", program.display(), tried.status))
+                }
             }
-        }
+        })
     })
+}
+
+/// Tries with what there is to mount now, and again where that changed meanwhile: what was looked up may be gone
+/// when it is mounted (a temporary file, a socket), and says nothing about this machine. Commands are started
+/// again for the same reason (`supervise::spawn`).
+fn try_with_mounts<T>(attempt: impl Fn(Vec<Mount>) -> TrialResult<T>) -> TrialResult<T> {
+    let mut mounts = minimal_mounts()?;
+    for _ in 1..BUILDS_MAX {
+        let outcome = attempt(mounts.clone());
+        if outcome.is_ok() {
+            return outcome;
+        }
+        let now = minimal_mounts()?;
+        if now == mounts {
+            return outcome;
+        }
+        mounts = now;
+    }
+    attempt(mounts)
 }
 
 /// A layout as a file without a name.
@@ -179,17 +204,20 @@ pub(crate) fn try_bubblewrap() -> &'static TrialResult<PathBuf> {
     static TRIED: OnceLock<TrialResult<PathBuf>> = OnceLock::new();
     TRIED.get_or_init(|| {
         let program = bubblewrap::find_program(&std::env::var_os("PATH").unwrap_or_default())?;
-        let plan = bubblewrap::plan_arguments(&minimal_mounts()?, Path::new("/"))?;
-        let mut command = Command::new(&program);
-        command.args(&plan.arguments).args(["--", shell_path(), "-c", "exit 42"]);
-        command.stdin(Stdio::null()).env_clear();
-        let tried = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
-        if tried.status.code() == Some(42) {
-            return Ok(program);
-        }
-        let said = String::from_utf8_lossy(&tried.stderr);
-        let said = said.lines().next().unwrap_or("it said nothing").trim();
-        Err(format!("{}: {said} ({})", program.display(), tried.status))
+        try_with_mounts(|mounts| {
+            let plan = bubblewrap::plan_arguments(&mounts, Path::new("/"))?;
+            let mut command = Command::new(&program);
+            command.args(&plan.arguments).args(["--", shell_path(), "-c", "exit 42"]);
+            command.stdin(Stdio::null()).env_clear();
+            let tried =
+                command.output().map_err(|error| format!("{}: {error}", program.display()))?;
+            if tried.status.code() == Some(42) {
+                return Ok(program.clone());
+            }
+            let said = String::from_utf8_lossy(&tried.stderr);
+            let said = said.lines().next().unwrap_or("it said nothing").trim();
+            Err(format!("{}: {said} ({})", program.display(), tried.status))
+        })
     })
 }
 

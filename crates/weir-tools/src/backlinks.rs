@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use weir_core::tool::PathAccess;
 use weir_engine::workspace::Workspace;
 
-use crate::vault::{self, LinkPassage};
+use crate::vault::{self, LinkPassage, NoteVault};
 
 /// Most notes that are named.
 const BACKLINKS_MAX: usize = 100;
@@ -31,33 +31,25 @@ pub struct BacklinkList {
     pub left_out: usize,
 }
 
-/// The notes that link to the file at `path`. A workspace that is no vault has none, and is not looked
-/// over. Blocks.
-///
-/// # Errors
-/// The vault cannot be read: a sentence.
-pub fn list_backlinks(workspace: &Workspace, path: &str) -> Result<BacklinkList, String> {
-    if !vault::is_vault(workspace) {
-        return Ok(BacklinkList::default());
-    }
-    vault::ask_vault(workspace, |vault| {
-        let index = vault.index();
-        let Some((target, _)) = index.find_file(path) else { return BacklinkList::default() };
-        let links = index.backlinks_of(target);
-        let mut list = BacklinkList::default();
-        for own in links.chunk_by(|a, b| a.source == b.source) {
-            let Some(link) = own.first().filter(|link| link.source != target) else { continue };
-            if list.backlinks.len() == BACKLINKS_MAX {
-                list.left_out += 1;
-                continue;
-            }
-            let source = index.name_table().path_of(link.source).to_owned();
-            let at = workspace.resolve(&source, PathAccess::Read);
-            // A note that went away meanwhile has no passage.
-            let text = vault::read_text(workspace, &at).unwrap_or_default();
-            let LinkPassage { line, passage } = vault::link_passage(&text, link.link);
-            list.backlinks.push(Backlink { path: source, line, passage });
+/// The notes of a vault that link to the file at `path`. Blocks.
+pub(crate) fn backlinks_in(workspace: &Workspace, vault: &NoteVault, path: &str) -> BacklinkList {
+    let index = vault.index();
+    let Some((target, _)) = index.find_file(path) else { return BacklinkList::default() };
+    let links = index.backlinks_of(target);
+    let mut list = BacklinkList::default();
+    for own in links.chunk_by(|a, b| a.source == b.source) {
+        let Some(link) = own.first().filter(|link| link.source != target) else { continue };
+        if list.backlinks.len() == BACKLINKS_MAX {
+            list.left_out += 1;
+            continue;
         }
-        list
-    })
+        let source = index.name_table().path_of(link.source).to_owned();
+        let at = workspace.resolve(&source, PathAccess::Read);
+        // A note that went away meanwhile has no passage.
+        let text = vault::read_text(workspace, &at).unwrap_or_default();
+        let Some(link) = index.link_at(*link) else { continue };
+        let LinkPassage { line, passage } = vault::link_passage(&text, &link.link);
+        list.backlinks.push(Backlink { path: source, line, passage });
+    }
+    list
 }

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use weir_core::governance::Permit;
+use weir_core::label::Label;
 use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, Tool, ToolContext};
 
@@ -135,6 +136,16 @@ where
 /// A plan that touches nothing.
 pub(crate) fn empty_plan(summary: impl Into<String>) -> CallPlan {
     CallPlan::new(EffectClass::Read, Effects::default(), summary)
+}
+
+/// A plan that touches nothing and fails in words that may quote what has this label (Z1).
+pub(crate) fn quoting_failure(
+    summary: impl Into<String>,
+    quoted: Label,
+    why: impl Into<String>,
+) -> CallPlan {
+    let effects = Effects { gives: quoted, ..Effects::default() };
+    CallPlan::new(EffectClass::Read, effects, summary).with_failure(why)
 }
 
 /// Runs an [`ActionTool`]'s body; the wrapper below is its only caller outside tests.

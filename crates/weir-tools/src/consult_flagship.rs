@@ -86,8 +86,7 @@ impl ActionTool for ConsultFlagship {
                 RawResult { news, label: answer.label, ..raw.with_summary(summary) }
             }
             Err(error) => {
-                let used =
-                    error.used.map(|(usage, cost_usd)| ResultEffect::Used { usage, cost_usd });
+                let used = error.used.map(ResultEffect::from);
                 RawResult { news: used.into_iter().collect(), ..RawResult::error(error.why) }
             }
         }

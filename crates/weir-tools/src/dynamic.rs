@@ -23,7 +23,7 @@ use weir_engine::ports::{
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
 
-use crate::built::empty_plan;
+use crate::built::quoting_failure;
 use crate::{run_blocking, text};
 
 /// Largest file that a script is given whole.
@@ -112,7 +112,7 @@ impl Tool for DynamicTool {
         let planned = self.declared_effects(input, cx).await;
         let mut effects = match planned {
             Ok(effects) => effects,
-            Err(why) => return empty_plan(summary).with_failure(why),
+            Err(why) => return quoting_failure(summary, self.label.clone(), why),
         };
         effects.gives = self.label.clone();
         let reads = |host: &HostEffect| host.method == "GET" || host.method == "HEAD";

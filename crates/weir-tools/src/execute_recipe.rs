@@ -8,11 +8,12 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use weir_core::label::Label;
 use weir_core::recipe::{PlannedCall, Recipe, RecipeMatch, plan};
 use weir_core::tool::{AgentControl, EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, Knowledge, ToolContext};
 
-use crate::built::{ActionTool, empty_plan, tool_spec};
+use crate::built::{ActionTool, empty_plan, quoting_failure, tool_spec};
 
 /// Recipes that are named when one is not known.
 const NAMED_MAX: usize = 20;
@@ -53,8 +54,11 @@ impl ActionTool for ExecuteRecipe {
             Ok(found) => found,
             Err(why) => return empty_plan(summary).with_failure(why),
         };
+        let mut gives = Label::default();
+        found.iter().for_each(|one| gives.join(&one.recipe.label));
         match fill_recipe(&input, found, cx.knows.as_ref()) {
-            Err(why) => empty_plan(summary).with_failure(why),
+            // Why not is said with names and words of the recipes.
+            Err(why) => quoting_failure(summary, gives, why),
             Ok((recipe, calls)) => {
                 let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
                 let summary = format!("Follow the recipe {}: {}", recipe.id, tools.join(", "));

@@ -12,6 +12,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::governance::label::Label;
+use weir_core::tool::built_in::PROGRAM_RUNNER;
+use weir_core::tool::declare;
 use weir_core::tool::{EffectClass, Effects, RawResult, ResultEffect, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
 
@@ -116,12 +118,16 @@ fn answer_query(query: &str, deferred: &[ToolSpec], loaded: &[ToolSpec]) -> RawR
         }
     }
     let mut label = Label::default();
+    let programs = found.iter().map(|(_, tool)| *tool).chain(loaded).any(runs_programs);
     for (score, tool) in &found {
         let _ = write!(
             text,
             "\n\n## {} (score {score})\n{}\nInput schema: {}",
             tool.name, tool.description, tool.input_schema
         );
+        if programs && !runs_programs(tool) {
+            let _ = write!(text, "\nIn a program: {}", declare::function_declaration(tool));
+        }
         // Whoever wrote a foreign tool wrote its description too.
         if tool.group == ToolGroup::Mcp {
             label.join(&Label::external(tool.name.as_str()));
@@ -138,6 +144,11 @@ fn answer_query(query: &str, deferred: &[ToolSpec], loaded: &[ToolSpec]) -> RawR
     let news =
         if names.is_empty() { Vec::new() } else { vec![ResultEffect::Found { tools: names }] };
     RawResult { news, label, ..RawResult::ok(text).with_summary(summary) }
+}
+
+/// Whether it runs programs: then the others are functions.
+fn runs_programs(tool: &ToolSpec) -> bool {
+    tool.name == PROGRAM_RUNNER
 }
 
 /// Words for what is done that fit any number of tools: alone they choose none, unless nothing else

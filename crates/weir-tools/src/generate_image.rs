@@ -157,8 +157,7 @@ impl Tool for GenerateImage {
 }
 
 fn used_news(used: Option<ModelUse>) -> Vec<ResultEffect> {
-    let news = |used: ModelUse| ResultEffect::Used { usage: used.usage, cost_usd: used.cost_usd };
-    used.map(news).into_iter().collect()
+    used.map(ResultEffect::from).into_iter().collect()
 }
 
 /// Looks at what came, and saves it under the name that fits it.

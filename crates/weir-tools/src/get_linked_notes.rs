@@ -168,8 +168,9 @@ fn write_links(
     body: &mut String,
 ) -> String {
     let index = texts.index;
-    let links: Vec<IndexedLink<'_>> =
-        index.links_of(start).filter(|link| !link.link.path.is_empty()).collect();
+    let facts = index.facts_at(start);
+    let links = facts.iter().flat_map(|facts| IndexedLink::all_of(start, facts));
+    let links: Vec<IndexedLink<'_>> = links.filter(|link| !link.link.path.is_empty()).collect();
     if !links.is_empty() {
         body.push_str("\nLinks to\n");
     }
@@ -206,10 +207,10 @@ fn write_backlinks(
         // A line is shown once, whatever links stand in it.
         let mut passages: Vec<String> = Vec::new();
         let mut left = 0;
-        for link in own {
-            match passages.len() <= PASSAGES_A_NOTE {
-                true => passages.push(texts.passage_of(*link)),
-                false => left += 1,
+        for place in own {
+            match (passages.len() <= PASSAGES_A_NOTE).then(|| index.link_at(*place)).flatten() {
+                Some(link) => passages.push(texts.passage_of(link.as_indexed())),
+                None => left += 1,
             }
             passages.dedup();
         }
@@ -247,7 +248,9 @@ fn write_further(index: &NoteIndex, start: FileNumber, asked: &FurtherRequest, b
         for number in edge.drain(..) {
             let mut near: Vec<FileNumber> = Vec::new();
             if asked.direction != LinkDirection::Backlinks {
-                near.extend(index.links_of(number).filter_map(|link| index.link_target(link)));
+                let facts = index.read_facts(number);
+                let links = facts.iter().flat_map(|facts| IndexedLink::all_of(number, facts));
+                near.extend(links.filter_map(|link| index.link_target(link)));
             }
             if asked.direction != LinkDirection::Links {
                 near.extend(index.backlinks_of(number).iter().map(|link| link.source));
@@ -279,20 +282,21 @@ fn write_mentions(
 ) -> String {
     let index = texts.index;
     let Some(file) = index.file_at(start) else { return String::new() };
-    let aliases = file.facts.iter().flat_map(|facts| facts.aliases.iter().map(String::as_str));
-    let names: Vec<String> = std::iter::once(note_title(&file.path))
-        .chain(aliases)
+    let aliases = index.aliases_of(start);
+    let names: Vec<String> = std::iter::once(note_title(file.path))
+        .chain(aliases.iter().map(String::as_str))
         .filter(|name| name.chars().count() >= MENTION_CHARS_MIN)
         .map(str::to_lowercase)
         .collect();
     let mut count = 0;
     let mut shown = String::new();
-    for (number, other, facts) in index.list_notes() {
+    for (number, other) in index.list_notes() {
         if number == start {
             continue;
         }
-        let at = texts.workspace.resolve(&other.path, PathAccess::Read);
+        let at = texts.workspace.resolve(other.path, PathAccess::Read);
         let Ok(content) = vault::read_text(texts.workspace, &at) else { continue };
+        let facts = std::cell::LazyCell::new(|| index.read_facts(number).unwrap_or_default());
         let in_link = |at: usize| {
             let behind = facts.links.partition_point(|link| link.at.start <= at);
             behind.checked_sub(1).is_some_and(|last| at < facts.links[last].at.end)

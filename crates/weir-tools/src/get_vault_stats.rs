@@ -88,29 +88,28 @@ fn count_all(vault: &NoteVault) -> String {
     let mut endings: BTreeMap<String, usize> = BTreeMap::new();
     let mut folders: BTreeMap<String, usize> = BTreeMap::new();
     for (_, file) in index.list_files() {
-        let folder = parent_folder(&file.path);
+        let folder = parent_folder(file.path);
         *folders
             .entry(if folder.is_empty() { "/".into() } else { folder.to_owned() })
             .or_default() += 1;
-        if !is_note(&file.path) {
-            let ending =
-                file_name(&file.path).rsplit_once('.').map_or("none", |(_, ending)| ending);
+        if !is_note(file.path) {
+            let ending = file_name(file.path).rsplit_once('.').map_or("none", |(_, ending)| ending);
             *endings.entry(ending.to_lowercase()).or_default() += 1;
         }
     }
     let mut linked: BTreeMap<FileNumber, usize> = BTreeMap::new();
     let (mut links, mut broken, mut words, mut open, mut done) = (0, 0, 0, 0, 0);
     let mut kinds: BTreeMap<(String, &'static str), usize> = BTreeMap::new();
-    for (number, _, facts) in &notes {
+    for (number, _) in &notes {
+        let Some(facts) = index.read_facts(*number) else { continue };
         words += facts.words;
         open += facts.tasks.iter().filter(|task| task.is_open()).count();
         done += facts.tasks.iter().filter(|task| !task.is_open()).count();
         for (name, value) in &facts.properties {
             *kinds.entry((name.clone(), PropertyKind::of_value(value).as_str())).or_default() += 1;
         }
-        for link in &facts.links {
+        for found in IndexedLink::all_of(*number, &facts) {
             links += 1;
-            let found = IndexedLink { source: *number, link };
             broken += usize::from(vault::broken_reason(index, found).is_some());
             if let Some(target) = index.link_target(found).filter(|target| target != number) {
                 *linked.entry(target).or_default() += 1;

@@ -228,11 +228,7 @@ async fn find_related(
             Ok(answer) => answer,
             Err(why) => return (json!(format!("not looked for: {why}")), news),
         };
-        news.extend(
-            answer
-                .used
-                .map(|used| ResultEffect::Used { usage: used.usage, cost_usd: used.cost_usd }),
-        );
+        news.extend(answer.used.map(ResultEffect::from));
         for passage in answer.passages.iter().filter(|passage| passage.path != source.path) {
             let place =
                 json!({ "note": passage.path, "headings": passage.headings, "page": at + 1 });

@@ -100,6 +100,7 @@ mod enable_plugin;
 mod evaluate_expression;
 mod execute_command;
 mod execute_recipe;
+mod extract_fields;
 mod extract_zip;
 mod fetched_document;
 mod find_tool;
@@ -138,6 +139,7 @@ mod new_task;
 pub mod note_links;
 mod novelty;
 mod office;
+mod open_handle;
 pub mod outside;
 mod pager;
 mod patch;
@@ -157,6 +159,7 @@ mod rename_heading;
 mod resolve_capability_gap;
 mod restore_checkpoint;
 mod result_file;
+mod run_program;
 mod run_shell;
 mod run_skill_script;
 mod schema;
@@ -272,6 +275,8 @@ fn acting_tools() -> Vec<Arc<dyn BuiltInTool>> {
         action_tool::<mark_for_memory::MarkForMemory>(),
         action_tool::<brain::BrainKeeper>(),
         action_tool::<consult_flagship::ConsultFlagship>(),
+        action_tool::<open_handle::OpenHandle>(),
+        action_tool::<extract_fields::ExtractFields>(),
         action_tool::<inspect_self::InspectSelf>(),
         action_tool::<read_agent_logs::ReadAgentLogs>(),
         action_tool::<update_settings::UpdateSettings>(),
@@ -293,6 +298,7 @@ fn acting_tools() -> Vec<Arc<dyn BuiltInTool>> {
         action_tool::<enable_plugin::EnablePlugin>(),
         action_tool::<resolve_capability_gap::ResolveCapabilityGap>(),
         action_tool::<evaluate_expression::EvaluateExpression>(),
+        action_tool::<run_program::RunProgram>(),
     ]
 }
 

@@ -14,14 +14,19 @@ const SCHEMES: [&str; 2] = ["https://", "http://"];
 /// so that each place of it gives one address at most.
 pub(crate) fn links_of(text: &str) -> Vec<String> {
     let mut links = LinkList::default();
-    let mut rest = text;
-    while let Some(at) = SCHEMES.iter().filter_map(|scheme| rest.find(scheme)).min() {
-        let goes_on = rest[..at].chars().next_back().is_some_and(char::is_alphanumeric);
-        let found = address_at(&rest[at..]);
+    let mut from = 0;
+    // One pass: a search for each scheme by itself would look at the rest of the text for each address.
+    for (at, _) in text.match_indices("http") {
+        let here = &text[at..];
+        if at < from || !SCHEMES.iter().any(|scheme| here.starts_with(scheme)) {
+            continue;
+        }
+        let goes_on = text[from..at].chars().next_back().is_some_and(char::is_alphanumeric);
+        let found = address_at(here);
         if !goes_on && !links.add(found) {
             break;
         }
-        rest = &rest[at + found.len().max(SCHEMES[1].len())..];
+        from = at + found.len().max(SCHEMES[1].len());
     }
     links.links
 }
@@ -145,5 +150,7 @@ mod tests {
         let bytes: usize = links_of(&long).iter().map(String::len).sum();
         assert!(bytes <= LINKS_BYTES_MAX, "{bytes}");
         assert!(links_of(&"https://".repeat(10_000)).is_empty());
+        // The same address again and again is no link more; looking for it takes one pass.
+        assert_eq!(links_of(&"https://a.b\n".repeat(500_000)), ["https://a.b/"]);
     }
 }

@@ -11,6 +11,7 @@ use weir_core::memory::{MemoryFact, MemoryStatus};
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
 use weir_engine::workspace::Workspace;
+use weir_notes::resolve::FileNumber;
 
 use crate::built::{ActionTool, tool_spec};
 use crate::draft::plan_blocking;
@@ -71,11 +72,13 @@ impl ActionTool for ListMemorySourceNotes {
 
 fn list_notes(workspace: &Workspace, facts: &[MemoryFact]) -> Result<(String, usize), String> {
     let marked: Vec<String> = vault::ask_vault(workspace, |vault| {
-        let notes = vault.index().list_notes();
-        let marked = notes
-            .iter()
-            .filter(|(_, _, facts)| facts.properties.get(PROPERTY) == Some(&Value::Bool(true)));
-        marked.map(|(_, file, _)| file.path.clone()).collect()
+        let index = vault.index();
+        let is_marked = |number: &FileNumber| {
+            let marked = index.record_of(*number).and_then(|record| record.property(PROPERTY));
+            marked == Some(Value::Bool(true))
+        };
+        let having = index.notes_with_property(PROPERTY).into_iter().filter(is_marked);
+        having.map(|number| index.name_table().path_of(number).to_owned()).collect()
     })?;
     if marked.is_empty() {
         let none = "No note is marked as memory; mark_note_as_memory_source marks one.";

@@ -14,7 +14,7 @@ use weir_core::tool::{EffectClass, Effects, RawResult, ResultEffect, ToolGroup, 
 use weir_engine::made::{ACTIVE, MadeTool};
 use weir_engine::ports::{CallPlan, NoHost, ScriptKind, ScriptTask, StoredItem, ToolContext};
 
-use crate::built::{ActionTool, empty_plan, tool_spec};
+use crate::built::{ActionTool, quoting_failure, tool_spec};
 use crate::{diff, dynamic, text};
 
 /// Tools that can be kept.
@@ -106,7 +106,11 @@ impl ActionTool for ManageTool {
                 confirm: Some("later sessions have it no more".into()),
                 ..CallPlan::new(EffectClass::Keyed, remember_effects(kept.name), summary)
             },
-            Err(why) => empty_plan(summary).with_failure(why),
+            // Why not is said with names of the tools that are kept, and with what stands in one.
+            Err(why) => {
+                let kept = cx.knows.made_tools().await.unwrap_or_default();
+                quoting_failure(summary, joined_label(&kept), why)
+            }
         }
     }
 
@@ -132,6 +136,12 @@ fn remember_effects(text: String) -> Effects {
     Effects { remembers: vec![text], ..Effects::default() }
 }
 
+/// The label of the words of all these together.
+fn joined_label(kept: &[StoredItem]) -> Label {
+    let labels = kept.iter().map(|kept| &kept.label);
+    labels.fold(Label::default(), |all, label| all.joined_with(label))
+}
+
 async fn plan_action(input: &Input, cx: &ToolContext) -> Result<ManagePlan, String> {
     let kept = cx.knows.made_tools().await?;
     let known = || kept.iter().find(|kept| kept.name == input.name);
@@ -144,12 +154,7 @@ async fn plan_action(input: &Input, cx: &ToolContext) -> Result<ManagePlan, Stri
         return Err("in plan mode no tool is made or removed; describe it in the plan".into());
     }
     match input.action {
-        ToolAction::List => {
-            let labels = kept.iter().map(|kept| kept.label.clone());
-            Ok(ManagePlan::Reads(
-                labels.fold(Label::default(), |all, label| all.joined_with(&label)),
-            ))
-        }
+        ToolAction::List => Ok(ManagePlan::Reads(joined_label(&kept))),
         ToolAction::Show => Ok(ManagePlan::Reads(known().ok_or_else(missing)?.label.clone())),
         ToolAction::Remove => {
             Ok(ManagePlan::Removes(Box::new(known().ok_or_else(missing)?.clone())))

@@ -10,7 +10,7 @@ use weir_notes::properties::PropertyChange;
 use crate::ingest::{
     FoundQuote, add_below_heading, file_link, quote_line, statement_lines, statement_text,
 };
-use crate::sources::{LineHyphen, comparable_text};
+use crate::sources::ComparableText;
 
 /// A statement with the passages that it rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,6 +126,5 @@ fn contradiction_lines(question: &str, sides: &[MergedStatement]) -> String {
 
 /// Whether a sentence stands in a note already, however it is laid out.
 fn stands_in(note: &str, sentence: &str) -> bool {
-    let wanted = comparable_text(sentence, LineHyphen::Kept);
-    !wanted.is_empty() && comparable_text(note, LineHyphen::Kept).contains(&wanted)
+    ComparableText::of_text(note).has_words(&ComparableText::of_text(sentence))
 }

@@ -12,6 +12,7 @@ use weir_notes::note::{LinkForm, NoteFacts, NoteLink, parse_note};
 use weir_notes::reading::{heading_number, link_words};
 use weir_notes::resolve::{is_note, join_path, parent_folder};
 
+use crate::backlinks::{BacklinkList, backlinks_in};
 use crate::vault::{self, NoteVault};
 
 /// Most links of a note that are followed; the others are read as they are written.
@@ -112,24 +113,24 @@ fn file_link(form: FileLinkKind, link: NoteLink) -> FileLink {
     }
 }
 
-/// Finds where the links of the note at `source` lead: in a vault as its index knows it; Markdown links
-/// also to any file or folder beside the note. What an ignore list hides is nowhere. Blocks.
+/// Finds where the links of the note at `source` lead, and the notes that link to it: in a vault as its
+/// index knows it, which is asked once; Markdown links also to any file or folder beside the note. What an
+/// ignore list hides is nowhere. Blocks.
 ///
 /// # Errors
 /// The vault cannot be read: a sentence; then no target is set.
-pub fn find_targets(
+pub fn find_links(
     workspace: &Workspace,
     source: &str,
     links: &mut [FileLink],
-) -> Result<(), String> {
-    if links.is_empty() {
-        return Ok(());
-    }
+) -> Result<BacklinkList, String> {
+    let mut backlinks = BacklinkList::default();
     if vault::is_vault(workspace) {
-        vault::ask_vault(workspace, |vault| {
+        backlinks = vault::ask_vault(workspace, |vault| {
             for link in links.iter_mut() {
                 link.target = indexed_target(vault, source, link);
             }
+            backlinks_in(workspace, vault, source)
         })?;
     }
     let mut files = FilesBeside { workspace, source, read: BTreeMap::new() };
@@ -138,7 +139,7 @@ pub fn find_targets(
     {
         link.target = files.find_target(link);
     }
-    Ok(())
+    Ok(backlinks)
 }
 
 fn indexed_target(vault: &NoteVault, source: &str, link: &FileLink) -> FileLinkTarget {
@@ -150,9 +151,9 @@ fn indexed_target(vault: &NoteVault, source: &str, link: &FileLink) -> FileLinkT
     match index.name_table().resolve_link(form, &link.named, source) {
         Some(number) => {
             let path = index.name_table().path_of(number).to_owned();
-            let facts = index.file_at(number).and_then(|file| file.facts.as_deref());
-            let heading = facts.filter(|_| is_note(&path));
-            let heading = heading.and_then(|facts| heading_number(facts, &link.part));
+            let wanted = is_note(&path) && !link.part.is_empty();
+            let facts = wanted.then(|| index.facts_at(number)).flatten();
+            let heading = facts.and_then(|facts| heading_number(&facts, &link.part));
             FileLinkTarget::File { path, heading }
         }
         // It may lead to one of the files that the index has no room for.
@@ -240,7 +241,7 @@ mod tests {
     fn led(workspace: &Workspace, source: &str, text: &str) -> Vec<String> {
         let mut links = list_links(workspace, text);
         assert!(links.iter().all(|link| link.target == FileLinkTarget::Unknown), "{links:?}");
-        find_targets(workspace, source, &mut links).expect("it can be read");
+        find_links(workspace, source, &mut links).expect("it can be read");
         let told = links.iter().map(|link| match &link.target {
             FileLinkTarget::Unknown => format!("{}: ?", link.text),
             FileLinkTarget::Nowhere => format!("{}: -", link.text),

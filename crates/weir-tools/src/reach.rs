@@ -40,6 +40,17 @@ pub(crate) fn parse_reach(cx: &ToolContext, named: &[String]) -> NetworkReach {
     reach
 }
 
+/// Those of `ports` at which a job of the session that runs now is met, and which its sandbox holds.
+pub(crate) async fn ports_of_own_jobs(cx: &ToolContext, ports: &[u16]) -> Vec<u16> {
+    if ports.is_empty() {
+        return Vec::new();
+    }
+    let jobs = cx.processes.jobs(&cx.session).await;
+    let serves =
+        |port: &u16| jobs.iter().any(|job| job.end.is_none() && job.serves_only.contains(port));
+    ports.iter().copied().filter(|port| serves(port)).collect()
+}
+
 /// Ports at which a call wants to be found.
 ///
 /// # Errors

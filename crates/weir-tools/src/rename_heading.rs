@@ -110,8 +110,9 @@ impl NoteTexts for IndexedTexts<'_> {
         }
         let text =
             vault::read_text(self.workspace, &self.workspace.resolve(path, PathAccess::Read))?;
-        let indexed = self.vault.index().find_file(path).map(|(_, file)| file.hash.as_str());
-        if indexed != Some(sha256_hex(text.as_bytes()).as_str()) {
+        let index = self.vault.index();
+        let indexed = index.find_file(path).map(|(number, _)| index.hash_of(number));
+        if indexed != Some(sha256_hex(text.as_bytes())) {
             return Err(format!("{path} changed while its links were looked at; try again"));
         }
         self.read.borrow_mut().insert(path.to_owned(), text.clone());

@@ -80,6 +80,7 @@ impl ActionTool for RunShell {
         let tier = if outside_sandbox { Tier::None } else { cx.processes.tier() };
         let read_only = cx.mode == PermissionMode::Plan;
         let reach = reach::parse_reach(cx, &input.network);
+        let own_ports = reach::ports_of_own_jobs(cx, &reach.ports).await;
         let no_secret = input.secrets.iter().find_map(|name| {
             let problem = cx.processes.check_secret(name).err()?;
             Some(format!("secrets: {problem}"))
@@ -112,12 +113,14 @@ impl ActionTool for RunShell {
             };
             let folder = &effects.paths[0].path;
             let published = workspace.published_branches(&input.command, folder);
+            let renews_own_commit = workspace.renews_own_commit(&input.command, folder);
             let settings = outside_sandbox
                 .then(|| workspace.git_settings_change(&input.command, folder))
                 .flatten();
             let command = CommandEffect {
                 command: input.command,
                 published,
+                renews_own_commit,
                 cwd: effects.paths[0].path.clone(),
                 background: input.background,
                 tier,
@@ -125,6 +128,7 @@ impl ActionTool for RunShell {
                 read_only,
                 hosts: effects.hosts.iter().map(|host| host.url.clone()).collect(),
                 ports: reach.ports,
+                own_ports,
                 serves: input.serve,
                 sockets: reach.sockets,
                 uncovers,

@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
-use weir_notes::note::{NOTE_PARTS_MAX, NoteFacts, is_tag, tag_covers, tag_key};
+use weir_notes::index::{FileSet, NoteIndex};
+use weir_notes::note::{NOTE_PARTS_MAX, is_tag};
+use weir_notes::resolve::{FileNumber, is_note};
 
 use crate::built::{ActionTool, tool_spec};
 use crate::draft::plan_blocking;
@@ -100,17 +102,33 @@ fn describe_query(input: &Input) -> String {
     if parts.is_empty() { "every tag".into() } else { text::one_line(&parts.join(", "), 200) }
 }
 
-/// Whether a note's tags, as keys, have a wanted one or one below it.
-fn has_tag(keys: &[String], wanted: &str) -> bool {
-    let wanted = tag_key(wanted);
-    keys.iter().any(|key| tag_covers(&wanted, key))
+/// The files that have what is asked for, whether notes or not; and those that must not be among them.
+struct TagQuery {
+    wanted: Option<FileSet>,
+    unwanted: FileSet,
 }
 
-fn tag_keys(facts: &NoteFacts) -> Vec<String> {
-    let mut keys: Vec<String> = facts.tags.iter().map(|tag| tag_key(&tag.name)).collect();
-    keys.sort();
-    keys.dedup();
-    keys
+impl TagQuery {
+    fn of_input(index: &NoteIndex, input: &Input) -> TagQuery {
+        let having = |tags: &[String]| {
+            let mut files = FileSet::default();
+            tags.iter().for_each(|tag| files.insert_all(&index.tagged_files(tag)));
+            files
+        };
+        let mut wanted = (!input.any.is_empty()).then(|| having(&input.any));
+        for tag in &input.all {
+            let files = index.tagged_files(tag);
+            match &mut wanted {
+                Some(wanted) => wanted.keep_common(&files),
+                None => wanted = Some(files),
+            }
+        }
+        TagQuery { wanted, unwanted: having(&input.none) }
+    }
+    fn fits(&self, number: FileNumber) -> bool {
+        self.wanted.as_ref().is_none_or(|wanted| wanted.contains(number))
+            && !self.unwanted.contains(number)
+    }
 }
 
 fn find_notes(vault: &NoteVault, input: &Input) -> String {
@@ -120,18 +138,18 @@ fn find_notes(vault: &NoteVault, input: &Input) -> String {
     let limit = input.limit.unwrap_or(NOTES_DEFAULT).clamp(1, NOTES_MAX);
     let mut lines = Vec::new();
     let mut count = 0;
-    for (_, file, facts) in vault.index().list_notes() {
-        let keys = tag_keys(facts);
-        let fits = input.all.iter().all(|tag| has_tag(&keys, tag))
-            && (input.any.is_empty() || input.any.iter().any(|tag| has_tag(&keys, tag)))
-            && !input.none.iter().any(|tag| has_tag(&keys, tag));
-        if !fits {
+    let index = vault.index();
+    let query = TagQuery::of_input(index, input);
+    for number in index.path_order().iter().copied().filter(|number| query.fits(*number)) {
+        let Some(file) = index.file_at(number).filter(|file| file.known && is_note(file.path))
+        else {
             continue;
-        }
+        };
         count += 1;
+        // What is not shown is not read.
         if lines.len() < limit {
-            let mut named: Vec<String> =
-                facts.tags.iter().map(|tag| format!("#{}", tag.name)).collect();
+            let names = index.tag_names_of(number).into_iter();
+            let mut named: Vec<String> = names.map(|name| format!("#{name}")).collect();
             named.sort();
             named.dedup();
             lines.push(format!("{}  {}", file.path, named.join(" ")).trim_end().to_owned());

@@ -80,9 +80,7 @@ impl ActionTool for SemanticSearch {
         match cx.knows.search_meaning(question, &cx.progress, &cx.cancel).await {
             Ok(answer) => {
                 let summary = text::count_noun(answer.passages.len(), "passage");
-                let used = answer
-                    .used
-                    .map(|used| ResultEffect::Used { usage: used.usage, cost_usd: used.cost_usd });
+                let used = answer.used.map(ResultEffect::from);
                 let raw = RawResult::ok(answer_text(&answer)).with_summary(summary);
                 RawResult { news: used.into_iter().collect(), ..raw }
             }

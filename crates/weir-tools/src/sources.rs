@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use weir_core::document::{DocumentPage, DocumentRequest, DocumentResult};
+use weir_core::document::{DocumentPage, DocumentRequest, DocumentResult, ligature_letters};
 use weir_core::tool::{PathAccess, PathEffect};
 use weir_engine::attach::FILE_BYTES_MAX;
 use weir_engine::ports::{FileContent, ToolContext};
@@ -32,23 +32,26 @@ pub(crate) struct SourceText {
     pub(crate) pages: Vec<DocumentPage>,
     /// What a reader should know beside the text.
     pub(crate) remarks: Vec<String>,
-    /// The pages as quotes are compared with them, in both readings of a broken word: made for the
-    /// first quote.
-    compared: OnceLock<Vec<[String; 2]>>,
+    /// The pages as quotes are compared with them: made for the first quote.
+    compared: OnceLock<Vec<ComparableText>>,
 }
 
-/// What a hyphen at the end of a line is.
+/// A text as it is compared: what only lays it out is gone (line breaks, marks of Markdown, kinds of
+/// quotation marks and dashes), its words, numbers and signs are all there, in their order and case.
+pub(crate) struct ComparableText {
+    /// Without the hyphens within words.
+    text: String,
+    /// Where those stood, in bytes of `text`, in their order.
+    hyphens: Vec<WordHyphen>,
+}
+
+/// A hyphen between two small letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LineHyphen {
-    /// A part of the word: `well-` and `known`.
-    Kept,
-    /// A mark that the word goes on: `exam-` and `ples`.
-    Dropped,
-}
-
-/// A text as it is compared, in both readings.
-fn both_readings(text: &str) -> [String; 2] {
-    [LineHyphen::Kept, LineHyphen::Dropped].map(|hyphen| comparable_text(text, hyphen))
+struct WordHyphen {
+    at: usize,
+    /// It ends a line, so nobody knows whether it is a part of the word (`well-` and `known`) or a mark
+    /// that the word goes on (`exam-` and `ples`).
+    ends_line: bool,
 }
 
 impl SourceText {
@@ -72,8 +75,8 @@ impl SourceText {
     /// # Errors
     /// Why the quote is refused.
     pub(crate) fn find_quote(&self, quote: &str, page: Option<usize>) -> Result<usize, String> {
-        let wanted = both_readings(quote);
-        let letters = wanted[0].chars().filter(|c| c.is_alphanumeric()).count();
+        let wanted = ComparableText::of_text(quote);
+        let letters = wanted.text.chars().filter(|c| c.is_alphanumeric()).count();
         if letters < QUOTE_LETTERS_MIN {
             return Err(format!(
                 "the quote is too short: give {QUOTE_LETTERS_MIN} letters or more"
@@ -82,10 +85,9 @@ impl SourceText {
         if quote.chars().count() > QUOTE_CHARACTERS_MAX {
             return Err(format!("the quote has more than {QUOTE_CHARACTERS_MAX} characters"));
         }
-        let has_quote = |page: &[String; 2]| {
-            page.iter().any(|text| wanted.iter().any(|wanted| has_words(text, wanted)))
-        };
-        let readings = || self.pages.iter().map(|page| both_readings(&page.text)).collect();
+        let has_quote = |page: &ComparableText| page.has_words(&wanted);
+        let readings =
+            || self.pages.iter().map(|page| ComparableText::of_text(&page.text)).collect();
         let compared = self.compared.get_or_init(readings);
         let named = page.and_then(|page| Some((page, compared.get(page.checked_sub(1)?)?)));
         if let Some((page, text)) = named
@@ -186,10 +188,66 @@ pub(crate) async fn read_source(at: PathEffect, cx: &ToolContext) -> Result<Sour
     }
 }
 
-/// A text as it is compared: what only lays it out is gone (line breaks, marks of Markdown, hyphens
-/// within a broken word, kinds of quotation marks and dashes), its words, numbers and signs are all
-/// there, in their order and case.
-pub(crate) fn comparable_text(text: &str, hyphen: LineHyphen) -> String {
+/// Stands for a hyphen that ends a line while a text is laid out anew.
+const LINE_HYPHEN: char = '\u{2}';
+
+impl ComparableText {
+    /// Takes the layout away.
+    pub(crate) fn of_text(text: &str) -> ComparableText {
+        let laid_out = without_layout(text);
+        let (mut text, mut hyphens) = (String::with_capacity(laid_out.len()), Vec::new());
+        let mut rest = laid_out.chars().peekable();
+        while let Some(c) = rest.next() {
+            let within_word = c == '-'
+                && text.ends_with(char::is_lowercase)
+                && rest.peek().is_some_and(|next| next.is_lowercase());
+            match c {
+                LINE_HYPHEN => hyphens.push(WordHyphen { at: text.len(), ends_line: true }),
+                '-' if within_word => hyphens.push(WordHyphen { at: text.len(), ends_line: false }),
+                c => text.push(c),
+            }
+        }
+        ComparableText { text, hyphens }
+    }
+
+    /// Whether `wanted` stands in it as whole words.
+    pub(crate) fn has_words(&self, wanted: &ComparableText) -> bool {
+        let (text, words) = (self.text.as_str(), wanted.text.as_str());
+        let is_here = |(at, _): (usize, &str)| {
+            let end = at + words.len();
+            let before = text.get(..at).and_then(|before| before.chars().next_back());
+            let after = text.get(end..).and_then(|after| after.chars().next());
+            let glued = |place: usize, outer: Option<char>, inner: Option<char>| {
+                outer.is_some_and(char::is_alphanumeric)
+                    && inner.is_some_and(char::is_alphanumeric)
+                    && self.hyphens.binary_search_by_key(&place, |hyphen| hyphen.at).is_err()
+            };
+            !glued(at, before, words.chars().next())
+                && !glued(end, after, words.chars().next_back())
+                && self.has_hyphens(at, wanted)
+        };
+        !words.is_empty() && text.match_indices(words).any(is_here)
+    }
+
+    /// Whether the hyphens of `wanted` are those here, from `start` on, as far as anybody knows of them.
+    fn has_hyphens(&self, start: usize, wanted: &ComparableText) -> bool {
+        let end = start + wanted.text.len();
+        let first = self.hyphens.partition_point(|hyphen| hyphen.at <= start);
+        let here: Vec<WordHyphen> = self.hyphens[first..]
+            .iter()
+            .take_while(|hyphen| hyphen.at < end)
+            .map(|hyphen| WordHyphen { at: hyphen.at - start, ..*hyphen })
+            .collect();
+        let all_in = |some: &[WordHyphen], others: &[WordHyphen]| {
+            let mut known = some.iter().filter(|hyphen| !hyphen.ends_line);
+            known.all(|hyphen| others.iter().any(|other| other.at == hyphen.at))
+        };
+        all_in(&here, &wanted.hyphens) && all_in(&wanted.hyphens, &here)
+    }
+}
+
+/// The words of a text in one line, with [`LINE_HYPHEN`] for a hyphen that ends a line.
+fn without_layout(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
         let line = line.trim_start_matches([' ', '\t', '>', '#']).trim_end();
@@ -197,19 +255,19 @@ pub(crate) fn comparable_text(text: &str, hyphen: LineHyphen) -> String {
         let broken = out.ends_with('-')
             && out.chars().rev().nth(1).is_some_and(char::is_lowercase)
             && line.starts_with(char::is_lowercase);
-        if broken && hyphen == LineHyphen::Dropped {
+        if broken {
             out.pop();
-        } else if broken {
-            // The word goes on after its hyphen.
+            out.push(LINE_HYPHEN);
         } else if !out.is_empty() && !out.ends_with(' ') {
             out.push(' ');
         }
         for c in line.chars() {
             match c {
-                '*' | '_' | '`' | '\\' | '\u{ad}' | '\u{200b}' => {}
+                '*' | '_' | '`' | '\\' | '\u{ad}' | '\u{200b}' | LINE_HYPHEN => {}
                 '\u{2018}' | '\u{2019}' | '\u{201a}' => out.push('\''),
                 '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{ab}' | '\u{bb}' => out.push('"'),
                 '\u{2010}'..='\u{2015}' | '\u{2212}' => out.push('-'),
+                c if !ligature_letters(c).is_empty() => out.push_str(ligature_letters(c)),
                 c if c.is_whitespace() || c == '|' => {
                     if !out.is_empty() && !out.ends_with(' ') {
                         out.push(' ');
@@ -220,21 +278,6 @@ pub(crate) fn comparable_text(text: &str, hyphen: LineHyphen) -> String {
         }
     }
     out.trim().to_owned()
-}
-
-/// Whether `wanted` stands in `text` as whole words.
-fn has_words(text: &str, wanted: &str) -> bool {
-    if wanted.is_empty() {
-        return false;
-    }
-    text.match_indices(wanted).any(|(at, _)| {
-        let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let after = text.get(at + wanted.len()..).and_then(|after| after.chars().next());
-        let glued = |outer: Option<char>, inner: Option<char>| {
-            outer.is_some_and(char::is_alphanumeric) && inner.is_some_and(char::is_alphanumeric)
-        };
-        !glued(before, wanted.chars().next()) && !glued(after, wanted.chars().next_back())
-    })
 }
 
 /// The words of a text in lower case; of writing without spaces each sign is one.
@@ -273,6 +316,7 @@ mod tests {
         let source = source(&[
             "# Results\nThe **new** method needs 12.5 % less\nenergy, as the exam-\nples “show”.",
             "It does not hold below -5 °C.",
+            "Two kinds of line: a well-\nknown one, which the exam-\nples show signi\u{fb01}cantly.",
         ]);
         for (quote, page, found) in [
             ("The new method needs 12.5 % less energy", Some(1), Some(1)),
@@ -280,6 +324,12 @@ mod tests {
             ("as the examples \"show\"", Some(1), Some(1)),
             ("as the exam-ples \"show\"", Some(1), Some(1)),
             ("does not hold below -5 °C", None, Some(2)),
+            // What ends a line may be a part of the word or not, each for itself; letters that are drawn as one
+            // are letters.
+            ("a well-known one, which the examples show significantly", None, Some(3)),
+            ("known one, which the exam-ples", None, Some(3)),
+            ("a wellknown one, which", None, Some(3)),
+            ("Two kinds of li-ne: a well-known", None, None),
             // Another page, another number, another sign, another word, another case.
             ("The new method needs 12.5 % less energy", Some(2), None),
             ("The new method needs 12.6 % less energy", Some(1), None),

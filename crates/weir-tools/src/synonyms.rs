@@ -65,6 +65,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("rename_heading", "rename retitle heading section title alias links follow note"),
     ("resolve_capability_gap", "missing cannot unable capability need help lacking"),
     ("restore_checkpoint", "undo rollback revert back reset restore recover earlier"),
+    ("run_program", "program script javascript loop batch many calls all each several repeat"),
     (
         "semantic_search",
         "meaning similar related notes vault documents question topic about hybrid vectors",

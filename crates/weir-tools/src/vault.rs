@@ -1,7 +1,7 @@
 //! The index of the vault that tools ask: made at the first need, brought up to date before each answer
 //! (where the system tells of changes, only folders with one are looked at; what changed is read again),
-//! kept in the state directory. Not here: what stands in notes (`weir-notes`), which files may be seen (the
-//! workspace).
+//! kept in the state directory (`kept`). Not here: what stands in notes (`weir-notes`), which files may be
+//! seen (the workspace).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -11,24 +11,27 @@ use weir_core::tool::{Effects, PathAccess, PathEffect};
 use weir_engine::ports::{CallPlan, FileContent};
 use weir_engine::scene::{self, VaultNames};
 use weir_engine::workspace::{FileError, ReadableChanges, ReadableTree, Workspace, WorkspaceEntry};
-use weir_notes::index::{self, FileStamp, IndexedFile, IndexedLink, NoteIndex};
+use weir_notes::index::{self, FileStamp, IndexedFile, IndexedLink, KeptRecord, NoteIndex};
 use weir_notes::note::{LinkForm, NOTE_BYTES_MAX, NoteLink};
-use weir_notes::resolve::FileNumber;
+use weir_notes::resolve::{FileNumber, is_note};
 use weir_notes::span::ByteSpan;
 
 use crate::draft::reading_plan;
 use crate::tag_counts::count_tags;
 use crate::text;
-use crate::vault_names::NameLetters;
+use crate::vault_names::NameCandidates;
+
+mod kept;
+
+#[cfg(test)]
+pub(crate) use kept::INDEX_FILE;
 
 /// Most files of a vault.
 const VAULT_FILES_MAX: usize = 200_000;
-/// The index's file in the state directory.
-const INDEX_FILE: &str = "notes.jsonl";
 /// More files than this that went at once: the index is written anew, whatever they were.
 const GONE_LOOKED_AT_MAX: usize = 100;
-/// So many lines more than files, and the file is written anew.
-const SPARE_LINES_MAX: usize = 2_000;
+/// How often the index answers: once more when what was kept is damaged.
+const ANSWERS_MAX: u32 = 2;
 /// Longest passage around a link.
 const PASSAGE_CHARS_MAX: usize = 300;
 
@@ -76,8 +79,8 @@ pub(crate) struct NoteVault {
     tree: ReadableTree,
     /// The kept index was looked for.
     loaded: bool,
-    /// Lines of the kept index.
-    lines: usize,
+    /// The kept index has something that must not stand in it, or is not whole: it is written anew.
+    rewrite_due: bool,
     /// There are more files than the index takes.
     pub(crate) truncated: bool,
     /// Notes that could not be read, with why.
@@ -86,18 +89,21 @@ pub(crate) struct NoteVault {
     pub(crate) cut: BTreeSet<String>,
 }
 
-/// Looks the vault over and asks it. Blocks.
+/// Files of the kept index that were not met yet.
+type KeptFiles = HashMap<Box<str>, KeptRecord>;
+
+/// Looks the vault over and asks it. Blocks. Where what was kept cannot be read back, all notes are read
+/// anew and it is asked once more.
 ///
 /// # Errors
 /// A sentence for the model.
 pub(crate) fn ask_vault<T>(
     workspace: &Workspace,
-    ask: impl FnOnce(&NoteVault) -> T,
+    ask: impl FnMut(&NoteVault) -> T,
 ) -> Result<T, String> {
     let held = workspace.derived_value::<HeldVault>();
     let mut vault = held.0.lock().unwrap_or_else(PoisonError::into_inner);
-    vault.refresh_index(workspace)?;
-    Ok(ask(&vault))
+    vault.answer(workspace, ask)
 }
 
 /// The effect of asking the whole vault.
@@ -149,62 +155,80 @@ impl NoteVault {
 
     /// Files whose names are most like a name that leads nowhere, best first.
     pub(crate) fn likely_targets(&self, name: &str) -> Vec<String> {
-        let wanted = NameLetters::of_name(weir_notes::resolve::note_title(name));
-        let mut near: Vec<(usize, &str)> = Vec::new();
-        for (_, file) in self.index.list_files() {
-            let title = weir_notes::resolve::note_title(&file.path);
-            let aliases = file.facts.iter().flat_map(|facts| facts.aliases.iter());
-            let mut names = std::iter::once(title).chain(aliases.map(String::as_str));
-            let best = names.find_map(|other| wanted.distance_to(other));
-            near.extend(best.map(|distance| (distance, file.path.as_str())));
+        self.name_candidates().likely_targets(name)
+    }
+
+    /// All names of files, to look for several.
+    pub(crate) fn name_candidates(&self) -> NameCandidates<'_> {
+        let files = self.index.list_files();
+        let named = files.map(|(number, file)| (file.path, self.index.aliases_of(number)));
+        NameCandidates::of_names(named.collect())
+    }
+
+    /// Brings the index up to date and asks it.
+    ///
+    /// # Errors
+    /// As [`ask_vault`].
+    pub(crate) fn answer<T>(
+        &mut self,
+        workspace: &Workspace,
+        mut ask: impl FnMut(&NoteVault) -> T,
+    ) -> Result<T, String> {
+        let mut damage = String::new();
+        for _ in 0..ANSWERS_MAX {
+            self.refresh_index(workspace)?;
+            let answer = ask(self);
+            match self.index.take_damage() {
+                None => return Ok(answer),
+                Some(why) => damage = why,
+            }
+            *self = NoteVault { loaded: true, ..NoteVault::default() };
+            self.start_anew(workspace);
         }
-        near.sort();
-        near.into_iter().map(|(_, path)| path.to_owned()).collect()
+        Err(format!(
+            "the index of the vault cannot be read back from the state directory ({damage}); free \
+             space there, or delete the folder derived in it, and ask again"
+        ))
     }
 
     fn refresh_index(&mut self, workspace: &Workspace) -> Result<(), String> {
         let is_first = !self.loaded;
-        let mut kept = if is_first { self.load_index(workspace) } else { HashMap::new() };
+        let mut kept = if is_first { self.load_index(workspace) } else { KeptFiles::new() };
         // Where something goes wrong on the way, the next look is at everything.
         let mut tree = std::mem::take(&mut self.tree);
         let changes = workspace.readable_changes(&mut tree, VAULT_FILES_MAX);
-        let mut lines = String::new();
+        // What was kept is looked for again: nothing of it was met.
+        self.loaded &= !(is_first && changes.is_err());
         match changes.map_err(|why| why.to_string())? {
             ReadableChanges::Whole(walk) => {
                 self.truncated = walk.truncated;
-                self.take_entries(workspace, &walk.entries, &mut kept, &mut lines);
-                self.drop_missing(workspace, &walk.entries, None, &mut lines);
+                self.take_entries(workspace, &walk.entries, &mut kept);
+                self.drop_missing(workspace, &walk.entries, None);
             }
             ReadableChanges::Folders(folders) => {
                 for (folder, entries) in &folders {
-                    self.take_entries(workspace, entries, &mut kept, &mut lines);
-                    self.drop_missing(workspace, entries, Some(folder), &mut lines);
+                    self.take_entries(workspace, entries, &mut kept);
+                    self.drop_missing(workspace, entries, Some(folder));
                 }
             }
         }
         self.tree = tree;
         // The kept index has files that are gone, or that nobody may see any more.
         if is_first && !kept.is_empty() && !self.truncated {
-            self.lines = usize::MAX;
+            self.rewrite_due = true;
         }
         // Names change slowly: they are looked at once in a process, and when the index is written anew.
-        if is_first || self.lines == usize::MAX {
+        if is_first || self.rewrite_due {
             self.names_in_use().keep_names(workspace);
         }
-        self.keep_index(workspace, &lines);
+        self.keep_index(workspace);
         Ok(())
     }
 
     /// The names that the prompt of later sessions tells: those that more than one note has.
     fn names_in_use(&self) -> VaultNames {
-        let mut properties: BTreeMap<&str, usize> = BTreeMap::new();
-        for (_, _, facts) in self.index.list_notes() {
-            for (name, _) in &facts.properties {
-                *properties.entry(name).or_default() += 1;
-            }
-        }
         let mut properties: Vec<(&str, usize)> =
-            properties.into_iter().filter(|(_, count)| *count > 1).collect();
+            self.index.count_properties().filter(|(_, count)| *count > 1).collect();
         properties.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let tags = count_tags(&self.index).into_iter().filter(|(_, count)| *count > 1);
         VaultNames::new(
@@ -217,15 +241,10 @@ impl NoteVault {
         &mut self,
         workspace: &Workspace,
         entries: &[WorkspaceEntry],
-        kept: &mut HashMap<String, IndexedFile>,
-        lines: &mut String,
+        kept: &mut KeptFiles,
     ) {
         for entry in entries {
-            let changed = self.take_entry(workspace, entry, kept);
-            if let Some(file) = changed.and_then(|number| self.index.file_at(number)) {
-                lines.push_str(&index::record_line(file));
-                self.lines = self.lines.saturating_add(1);
-            }
+            self.take_entry(workspace, entry, kept);
         }
     }
 
@@ -235,7 +254,6 @@ impl NoteVault {
         workspace: &Workspace,
         entries: &[WorkspaceEntry],
         folder: Option<&String>,
-        lines: &mut String,
     ) {
         let there: HashSet<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
         let folder = folder.map(|folder| if folder == "." { "" } else { folder.as_str() });
@@ -243,10 +261,10 @@ impl NoteVault {
             .index
             .list_files()
             .filter(|(_, file)| {
-                folder.is_none_or(|folder| weir_notes::resolve::parent_folder(&file.path) == folder)
-                    && !there.contains(file.path.as_str())
+                folder.is_none_or(|folder| weir_notes::resolve::parent_folder(file.path) == folder)
+                    && !there.contains(file.path)
             })
-            .map(|(number, file)| (number, file.path.clone()))
+            .map(|(number, file)| (number, file.path.to_owned()))
             .collect();
         // What is only hidden now must not stand in the kept index.
         let is_deleted = |path: &str| {
@@ -254,108 +272,64 @@ impl NoteVault {
             matches!(workspace.stat_entry(&at), Err(FileError::NotFound { .. }))
         };
         if gone.len() > GONE_LOOKED_AT_MAX || !gone.iter().all(|(_, path)| is_deleted(path)) {
-            self.lines = usize::MAX;
+            self.rewrite_due = true;
         }
         for (number, path) in gone {
             self.index.remove(number);
             self.unread.remove(&path);
             self.cut.remove(&path);
-            lines.push_str(&index::removal_line(&path));
-            self.lines = self.lines.saturating_add(1);
         }
     }
 
-    /// Takes an entry of a look up; the number of a file that must be kept anew.
-    fn take_entry(
-        &mut self,
-        workspace: &Workspace,
-        entry: &WorkspaceEntry,
-        kept: &mut HashMap<String, IndexedFile>,
-    ) -> Option<FileNumber> {
+    /// Takes an entry of a look up.
+    fn take_entry(&mut self, workspace: &Workspace, entry: &WorkspaceEntry, kept: &mut KeptFiles) {
         let stamp = FileStamp { bytes: entry.bytes, modified: entry.changed_ns };
         let path = &entry.path;
         // Of a file that changed this moment a later change may not show.
-        let is_same = |file: &IndexedFile| stamp.modified != 0 && file.stamp == stamp;
+        let is_same = |other: FileStamp| stamp.modified != 0 && other == stamp;
         let known = self.index.find_file(path).filter(|(_, file)| file.path == *path);
-        if known.is_some_and(|(_, file)| is_same(file)) {
-            return None;
+        if known.is_some_and(|(_, file)| is_same(file.stamp)) {
+            return;
         }
-        let mut file =
-            IndexedFile { path: path.clone(), stamp: stamp.clone(), ..IndexedFile::default() };
+        let known = known.map(|(number, _)| number);
+        let mut file = IndexedFile { path: path.clone(), stamp, ..IndexedFile::default() };
         if !index::is_read(path) {
-            self.index.put_file(file);
-            return None;
+            self.index.put_file(&file);
+            return;
         }
-        // A note that could not be read is tried again.
-        let usable = |file: &IndexedFile| is_same(file) && file.facts.is_some();
-        if let Some(file) = kept.remove(path).filter(usable) {
-            self.note_cut(&file);
-            self.index.put_file(file);
-            return None;
+        // A note that could not be read has no record: it is tried again.
+        let record = kept.remove(path.as_str()).filter(|record| is_same(record.stamp));
+        if let Some(is_cut) = record.and_then(|record| self.index.put_kept(path, &record)) {
+            self.note_cut(path, is_cut);
+            return;
         }
         match read_entry(workspace, entry) {
             Ok(content) => {
                 self.unread.remove(path);
                 file.hash = sha256_hex(content.as_bytes());
-                if let Some((number, known)) = known
-                    && known.hash == file.hash
+                if let Some(number) = known
+                    && self.index.hash_of(number) == file.hash
                 {
-                    self.index.set_stamp(number, file.stamp);
-                    return Some(number);
+                    self.index.set_stamp(number, stamp);
+                    return;
                 }
-                file.facts = Some(Box::new(index::facts_of(path, &content)));
-                self.note_cut(&file);
-                Some(self.index.put_file(file))
+                let facts = index::facts_of(path, &content);
+                self.note_cut(path, facts.cut);
+                file.facts = Some(Box::new(facts));
+                self.index.put_file(&file);
             }
             Err(why) => {
                 self.unread.insert(path.clone(), why);
-                self.index.put_file(file);
-                None
+                self.index.put_file(&file);
             }
         }
     }
 
-    fn note_cut(&mut self, file: &IndexedFile) {
-        match file.facts.as_ref().is_some_and(|facts| facts.cut) {
-            true => self.cut.insert(file.path.clone()),
-            false => self.cut.remove(&file.path),
+    fn note_cut(&mut self, path: &str, is_cut: bool) {
+        match is_cut {
+            true => self.cut.insert(path.to_owned()),
+            false => self.cut.remove(path),
         };
-    }
-
-    fn load_index(&mut self, workspace: &Workspace) -> HashMap<String, IndexedFile> {
-        self.loaded = true;
-        let text =
-            workspace.read_derived(INDEX_FILE).and_then(|bytes| String::from_utf8(bytes).ok());
-        let Some((files, lines)) = text.as_deref().and_then(index::read_records) else {
-            // None, or of another version: the first line makes it one of this.
-            self.lines = usize::MAX;
-            return HashMap::new();
-        };
-        self.lines = lines;
-        files
-    }
-
-    /// Writes down what changed. That it cannot be written costs the next session time, nothing else.
-    fn keep_index(&mut self, workspace: &Workspace, lines: &str) {
-        let notes = self.index.list_files().filter(|(_, file)| index::is_read(&file.path)).count();
-        let written = match self.lines > notes.saturating_mul(2).saturating_add(SPARE_LINES_MAX) {
-            true => {
-                let mut whole = index::version_line();
-                for (_, file) in
-                    self.index.list_files().filter(|(_, file)| index::is_read(&file.path))
-                {
-                    whole.push_str(&index::record_line(file));
-                }
-                self.lines = notes;
-                workspace.replace_derived(INDEX_FILE, whole.as_bytes())
-            }
-            false if lines.is_empty() => Ok(()),
-            false => workspace.append_derived(INDEX_FILE, lines.as_bytes()),
-        };
-        // The file may lack lines from now on: it is written anew at the next need.
-        if written.is_err() {
-            self.lines = usize::MAX;
-        }
     }
 }
 
@@ -406,12 +380,13 @@ pub(crate) fn line_number(text: &str, at: usize) -> usize {
 /// Why a link leads nowhere; `None`: it leads somewhere.
 pub(crate) fn broken_reason(index: &NoteIndex, link: IndexedLink<'_>) -> Option<&'static str> {
     let Some(target) = index.link_target(link) else { return Some("no such file") };
-    let facts = index.file_at(target).and_then(|file| file.facts.as_deref())?;
-    let path = index.name_table().path_of(target);
-    match weir_notes::resolve::is_note(path) && !facts.has_subpath(&link.link.subpath) {
-        true if link.link.subpath.starts_with('^') => Some("no such block"),
-        true => Some("no such heading"),
-        false => None,
+    if link.link.subpath.is_empty() || !is_note(index.name_table().path_of(target)) {
+        return None;
+    }
+    match index.facts_at(target)?.has_subpath(&link.link.subpath) {
+        true => None,
+        false if link.link.subpath.starts_with('^') => Some("no such block"),
+        false => Some("no such heading"),
     }
 }
 

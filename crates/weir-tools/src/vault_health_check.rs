@@ -134,14 +134,21 @@ fn list_findings(vault: &NoteVault, limit: usize) -> String {
 fn broken_links(vault: &NoteVault) -> Vec<String> {
     let index = vault.index();
     let mut lines = Vec::new();
-    for (number, file, facts) in index.list_notes() {
-        for link in &facts.links {
-            let Some(why) = vault::broken_reason(index, IndexedLink { source: number, link })
-            else {
+    // Names are gathered once, and only where a link leads nowhere.
+    let mut names = None;
+    for (number, file) in index.list_notes() {
+        let facts = index.read_facts(number);
+        for found in facts.iter().flat_map(|facts| IndexedLink::all_of(number, facts)) {
+            let (link, Some(why)) = (found.link, vault::broken_reason(index, found)) else {
                 continue;
             };
             let missing = why == "no such file" && lines.len() < LOOKED_UP_MAX;
-            let near = if missing { vault.likely_targets(&link.path) } else { Vec::new() };
+            let near = match missing {
+                true => {
+                    names.get_or_insert_with(|| vault.name_candidates()).likely_targets(&link.path)
+                }
+                false => Vec::new(),
+            };
             let near = near.first().map(|near| format!("; likely {near}")).unwrap_or_default();
             lines.push(format!("{}: {} ({why}{near})", file.path, link.target_text()));
         }

@@ -172,9 +172,9 @@ fn find_lost(index: &NoteIndex, gone: &BTreeSet<&str>) -> LostLinks {
     let mut next = 0;
     for (number, file) in index.list_files() {
         next = next.max(number.saturating_add(1));
-        before.insert(number, &file.path);
-        if !gone.contains(file.path.as_str()) {
-            after.insert(number, &file.path);
+        before.insert(number, file.path);
+        if !gone.contains(file.path) {
+            after.insert(number, file.path);
         }
     }
     for (path, number) in gone.iter().filter(|path| index.find_file(path).is_none()).zip(next..) {

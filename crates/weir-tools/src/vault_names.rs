@@ -1,9 +1,10 @@
 //! How like one name of a file is to another, asked of thousands. Not here: which file a name means.
 
 use weir_engine::workspace::edit_distance;
+use weir_notes::resolve::note_title;
 
 /// A name that others are compared with.
-pub(crate) struct NameLetters {
+struct NameLetters {
     name: String,
     count: usize,
     letters: u64,
@@ -11,7 +12,7 @@ pub(crate) struct NameLetters {
 
 impl NameLetters {
     /// Takes a name.
-    pub(crate) fn of_name(name: &str) -> NameLetters {
+    fn of_name(name: &str) -> NameLetters {
         NameLetters {
             name: name.to_owned(),
             count: name.chars().count(),
@@ -19,7 +20,7 @@ impl NameLetters {
         }
     }
     /// How many steps another name is away; `None`: it is another name.
-    pub(crate) fn distance_to(&self, other: &str) -> Option<usize> {
+    fn distance_to(&self, other: &str) -> Option<usize> {
         let allowed = (self.count / 3).max(1);
         // A step changes the length by one, and brings or takes one letter: most names need no more.
         let letters = letters_of(other);
@@ -29,6 +30,29 @@ impl NameLetters {
             return None;
         }
         Some(edit_distance(&self.name, other)).filter(|distance| *distance <= allowed)
+    }
+}
+
+/// Names of files, of which some are like a name.
+pub(crate) struct NameCandidates<'a>(Vec<(&'a str, Vec<String>)>);
+
+impl<'a> NameCandidates<'a> {
+    /// Takes paths, each with other names of the file.
+    pub(crate) fn of_names(names: Vec<(&'a str, Vec<String>)>) -> NameCandidates<'a> {
+        NameCandidates(names)
+    }
+    /// Files whose names are most like a name that leads nowhere, best first.
+    pub(crate) fn likely_targets(&self, name: &str) -> Vec<String> {
+        let wanted = NameLetters::of_name(note_title(name));
+        let mut near: Vec<(usize, &str)> = Vec::new();
+        for (path, aliases) in &self.0 {
+            let title = note_title(path);
+            let mut names = std::iter::once(title).chain(aliases.iter().map(String::as_str));
+            let best = names.find_map(|other| wanted.distance_to(other));
+            near.extend(best.map(|distance| (distance, *path)));
+        }
+        near.sort_unstable();
+        near.into_iter().map(|(_, path)| path.to_owned()).collect()
     }
 }
 

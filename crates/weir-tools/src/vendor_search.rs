@@ -34,7 +34,7 @@ pub(crate) async fn ask_vendor(
     match asked {
         Ok(answer) => Ok(found_pages(answer, question)),
         Err(error) => {
-            let used = error.used.map(|(usage, cost_usd)| ResultEffect::Used { usage, cost_usd });
+            let used = error.used.map(ResultEffect::from);
             Err(FailedSearch { why: plain_words(&error.why, UNCITED_CHARACTERS_MAX), used })
         }
     }

@@ -101,14 +101,10 @@ impl ActionTool for WebFetch {
                 return RawResult { news, ..RawResult::error(why) };
             }
         };
-        let fetched = match read_document(&fetched, &input, cx).await {
-            Some(read) => return read,
-            None => fetched,
-        };
-        match run_blocking(move || page_text(&fetched, &input)).await {
-            Ok(Ok(shown)) => shown.into_result(),
-            Ok(Err(why)) => RawResult::error(why),
-            Err(why) => RawResult::error(format!("{}: {why}", address.url)),
+        let is_answer = (200..300).contains(&fetched.status);
+        match is_answer.then(|| fetched_document::fetched_kind(&fetched)).flatten() {
+            Some(kind) => read_document(kind, fetched, input, cx).await,
+            None => shown_result(&address.url, move || page_text(&fetched, &input)).await,
         }
     }
 }
@@ -142,39 +138,46 @@ pub(crate) fn undeclared_secret(
     })
 }
 
-/// What is no page and no plain text, by the readers of documents; `None`: it is one of these.
+/// What is no page and no plain text, by the readers of documents.
 async fn read_document(
-    fetched: &FetchedPage,
-    input: &Input,
+    kind: FetchedKind,
+    fetched: FetchedPage,
+    input: Input,
     cx: &ToolContext,
-) -> Option<RawResult> {
-    if !(200..300).contains(&fetched.status) {
-        return None;
-    }
-    let url = &fetched.url;
-    let kind = fetched_document::fetched_kind(fetched)?;
+) -> RawResult {
+    let url = fetched.url;
     if fetched.truncated {
         let most = text::size_text(FETCH_BYTES_MAX as u64);
-        return Some(RawResult::error(format!(
+        return RawResult::error(format!(
             "{url} is larger than {most}, and a part of it cannot be read"
-        )));
+        ));
     }
     let name = match kind {
-        FetchedKind::Picture => {
-            return Some(attach_media(cx, url, fetched.body.clone()).await);
-        }
+        FetchedKind::Picture => return attach_media(cx, &url, fetched.body).await,
         FetchedKind::Document { name } => name,
     };
-    let read = fetched_document::document_text(&name, &fetched.body, cx).await;
-    let shown = read.map_err(|why| format!("{url}: {why}"));
-    let shown = shown.and_then(|readable| {
-        let text = html::absolute_links(&readable.text, url);
-        part_of_text(url, &ReadableText { text, ..readable }, input)
-    });
-    Some(match shown {
-        Ok(shown) => shown.into_result(),
-        Err(why) => RawResult::error(why),
+    let readable = match fetched_document::document_text(&name, &fetched.body, cx).await {
+        Ok(readable) => readable,
+        Err(why) => return RawResult::error(format!("{url}: {why}")),
+    };
+    let place = url.clone();
+    shown_result(&place, move || {
+        let text = html::absolute_links(&readable.text, &url);
+        part_of_text(&url, &ReadableText { text, ..readable }, &input)
     })
+    .await
+}
+
+/// What `show` makes of what came from `url`. It goes through all of a text, so it blocks.
+async fn shown_result(
+    url: &str,
+    show: impl FnOnce() -> Result<ShownPart, String> + Send + 'static,
+) -> RawResult {
+    match run_blocking(show).await {
+        Ok(Ok(shown)) => shown.into_result(),
+        Ok(Err(why)) => RawResult::error(why),
+        Err(why) => RawResult::error(format!("{url}: {why}")),
+    }
 }
 
 /// The part of a text that is shown.

@@ -2,6 +2,8 @@
 //! place, and `git add -A` or `git commit -a` would stumble over each. So the copy of the index leaves
 //! those alone that git tracks, and the copy of `info/exclude` names the others.
 //!
+//! Where a command sees the real `.git`, a list of its own names what is hidden and not tracked.
+//!
 //! Not here: hiding them, and carrying the index over.
 
 use std::fs::{self, File, FileTimes, OpenOptions};
@@ -12,6 +14,8 @@ use std::path::{Path, PathBuf};
 use sha1::{Digest as _, Sha1};
 use sha2::{Digest as _, Sha256};
 use weir_engine::git_index::{self, IndexEntry};
+
+use crate::places::ConfinedPlaces;
 
 /// Largest file of `info` that is copied.
 const INFO_BYTES_MAX: u64 = 16 << 20;
@@ -122,6 +126,47 @@ pub(super) fn copy_with_excludes(real: &Path, seen: &Path, hidden: &[PathBuf]) -
     let mut list = File::options().create(true).append(true).open(seen.join("exclude"))?;
     let lines = hidden.iter().map(|path| format!("/{}\n", literal_pattern(path)));
     list.write_all(format!("\n{}", lines.collect::<String>()).as_bytes())
+}
+
+/// The ignore list for a command that stores the history of one repository as it is: what is hidden there,
+/// after the list `own` that it stands in the place of. `None`: nothing is hidden, there are several, or one of
+/// `settings` says which list is to be used.
+pub(crate) fn ignore_list(
+    places: &ConfinedPlaces,
+    own: &Path,
+    settings: &[PathBuf],
+) -> Option<String> {
+    let [git] = places.histories.iter().collect::<Vec<_>>()[..] else { return None };
+    let tree = git.parent()?;
+    let hidden: Vec<&Path> =
+        places.masked.iter().filter_map(|path| path.strip_prefix(tree).ok()).collect();
+    if hidden.is_empty() {
+        return None;
+    }
+    let is_shown = |path: &Path| !path.ancestors().any(|at| places.masked.contains(at));
+    let read = |path: &Path| match path.metadata() {
+        Ok(meta) if is_shown(path) && meta.is_file() && meta.len() <= INFO_BYTES_MAX => {
+            fs::read_to_string(path).ok()
+        }
+        Ok(_) => None,
+        Err(_) => Some(String::new()),
+    };
+    let chooses = |path: &Path| {
+        read(path).is_none_or(|text| {
+            let text = text.to_ascii_lowercase();
+            text.contains("excludesfile") || text.contains("[include")
+        })
+    };
+    let of_repository = git.join("config");
+    if settings.iter().chain([&of_repository]).any(|path| is_shown(path) && chooses(path)) {
+        return None;
+    }
+    let mut list = if is_shown(own) { read(own)? } else { String::new() };
+    list.push('\n');
+    for path in hidden {
+        list.push_str(&format!("/{}\n", literal_pattern(path)));
+    }
+    Some(list)
 }
 
 /// A path as a pattern that fits nothing else.

@@ -45,6 +45,8 @@ pub(super) struct SupervisedJob {
     command: String,
     /// As in [`JobInfo`].
     reaches: Option<Vec<String>>,
+    /// As in [`JobInfo`].
+    serves_only: Vec<u16>,
     began: Instant,
     record: CommandRecord,
     cancel: CancellationToken,
@@ -60,6 +62,8 @@ pub(super) struct NewJob {
     pub(super) command: String,
     /// Where it can reach outside.
     pub(super) reaches: Option<Vec<String>>,
+    /// Ports at which it is reached, if that is all.
+    pub(super) serves_only: Vec<u16>,
 }
 
 impl JobTable {
@@ -78,7 +82,7 @@ impl JobTable {
         job: NewJob,
         mut supervised: SupervisedCommand,
     ) -> Result<JobInfo, String> {
-        let NewJob { session, call, command, reaches } = job;
+        let NewJob { session, call, command, reaches, serves_only } = job;
         let cancel = CancellationToken::new();
         let (tell, ending) = watch::channel(None);
         let input = tokio::sync::Mutex::new(supervised.input.take());
@@ -94,6 +98,7 @@ impl JobTable {
             name: job_name(call),
             command,
             reaches,
+            serves_only,
             began: Instant::now(),
             record,
             cancel,
@@ -181,6 +186,7 @@ impl SupervisedJob {
             job: self.name.clone(),
             command: self.command.clone(),
             reaches: self.reaches.clone(),
+            serves_only: self.serves_only.clone(),
             end,
             bytes,
             age_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),

@@ -47,9 +47,6 @@ const PROCESSES_MAX: u64 = 4096;
 /// What may be said before the command starts.
 const SAID_BYTES_MAX: usize = 16 << 10;
 
-/// So often it is tried.
-const ATTEMPTS_MAX: usize = 3;
-
 /// What runs, and what must be kept as long.
 pub(super) struct SpawnedCommand {
     /// The process that is the command, or stands for it.
@@ -157,6 +154,8 @@ fn in_landlock(wanted: SpawnRequest<'_>, output: OwnedFd) -> Result<SpawnedComma
     let tmp = tmp.canonicalize().map_err(|error| format!("its temporary folder: {error}"))?;
     let mut command = shell_command(wanted, output)?;
     command.env("TMPDIR", &tmp);
+    ignore_hidden_files(&mut command, &places, &tmp)
+        .map_err(|error| format!("its list of hidden files: {error}"))?;
     if let Some(way) = &request.way {
         // Some programs send no user name without a password; it says nothing.
         let (word, port) = (&way.word, way.port);
@@ -182,6 +181,32 @@ fn in_landlock(wanted: SpawnRequest<'_>, output: OwnedFd) -> Result<SpawnedComma
         hand_over.send(handed).map_err(|_| "its mediator ended at once".to_string())
     })?;
     Ok(SpawnedCommand { pid, words: None, held })
+}
+
+/// Git cannot read what is hidden, and `git add -A` would end at it: for this command a list in the place of
+/// the person's own ignores it too (A13).
+fn ignore_hidden_files(
+    command: &mut Command,
+    places: &ConfinedPlaces,
+    tmp: &Path,
+) -> io::Result<()> {
+    // The supervisor has the environment that the command will have.
+    let value = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    if value("GIT_CONFIG_COUNT").is_some() {
+        return Ok(());
+    }
+    let home = value("HOME").unwrap_or_default();
+    let config = value("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("git");
+    let settings =
+        [home.join(".gitconfig"), config.join("config"), PathBuf::from("/etc/gitconfig")];
+    let Some(list) = history::ignore_list(places, &config.join("ignore"), &settings) else {
+        return Ok(());
+    };
+    let path = tmp.join("git-ignore");
+    fs::write(&path, list)?;
+    command.env("GIT_CONFIG_COUNT", "1");
+    command.env("GIT_CONFIG_KEY_0", "core.excludesFile").env("GIT_CONFIG_VALUE_0", path);
+    Ok(())
 }
 
 /// What is hidden inside a folder that may be written closes that folder for reading, and then new
@@ -227,7 +252,7 @@ fn in_namespaces(wanted: SpawnRequest<'_>, output: &OwnedFd) -> Result<SpawnedCo
         attempts += 1;
         let output = output.try_clone().map_err(|error| error.to_string())?;
         match spawn_in_sandbox(wanted, &veil, output) {
-            Err(why) if why.starts_with(NOT_BUILT) && attempts < ATTEMPTS_MAX => {}
+            Err(why) if why.starts_with(NOT_BUILT) && attempts < tier::BUILDS_MAX => {}
             other => return other,
         }
     }

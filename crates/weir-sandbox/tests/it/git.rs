@@ -17,6 +17,7 @@ under_confining_tiers!(
     a1_links_in_git_do_not_stay,
     a1_other_commands_do_not_write_git,
     a1_honest_lines_of_git_work,
+    a1_all_changes_are_added_beside_hidden_files,
     a1_git_is_as_safe_and_as_useful_for_an_ordinary_user,
 );
 
@@ -124,6 +125,37 @@ async fn a1_nothing_is_left_in_git_that_runs_later(tier: Tier) {
         assert!(outcome.output.contains("not kept in"), "{outcome:?}");
         assert!(outcome.output.contains("commondir"), "{outcome:?}");
     }
+}
+
+async fn a1_all_changes_are_added_beside_hidden_files(tier: Tier) {
+    let repository = Repository::new(tier);
+    let hidden = repository.ws.join(".env");
+    std::fs::write(&hidden, "planted-secret-value").expect("a file");
+    std::fs::write(repository.ws.join("src/.env"), "not hidden").expect("a file");
+    let line = "echo two > a; git add -A && git commit -q -F - <<'END'\nBetter words\n\nThey are \
+                better.\nEND";
+    let (git, writable) = (repository.ws.join(".git"), repository.ws.clone());
+    let confine = CommandConfinement {
+        tier,
+        writable: vec![writable],
+        histories: vec![git],
+        masked: vec![hidden],
+        ..CommandConfinement::default()
+    };
+    let command = format!(
+        "export HOME=/nonexistent GIT_AUTHOR_NAME=m GIT_AUTHOR_EMAIL=m@x GIT_COMMITTER_NAME=m \
+         GIT_COMMITTER_EMAIL=m@x; {line}"
+    );
+    let spec = repository.world.spec(1, &command);
+    let outcome =
+        repository.world.run(CommandSpec { cwd: repository.ws.clone(), confine, ..spec }).await;
+    assert_eq!(outcome.end, CommandEnd::Exited { code: 0 }, "{outcome:?}");
+    let told = repository.outside("git log -1 --format=%B");
+    assert_eq!(told.trim(), "Better words\n\nThey are better.", "{outcome:?}");
+    let names = repository.outside("git show --name-only --format=");
+    assert_eq!(names.trim(), "a\nevil\nsrc/.env", "{outcome:?}");
+    let left = repository.outside("git status --short");
+    assert_eq!(left.trim(), "?? .env", "what is hidden is not stored, and nothing else is left");
 }
 
 async fn a1_half_a_rebase_leaves_the_repository_as_it_was(tier: Tier) {

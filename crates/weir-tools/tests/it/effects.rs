@@ -2,6 +2,7 @@
 //! reading declares no change.
 
 use serde_json::{Value, json};
+use weir_core::governance::label::{self, Taint};
 use weir_core::tool::{EffectClass, PathAccess, PathPlace};
 
 use super::world::{World, block_on, is_look, named};
@@ -82,6 +83,43 @@ fn g2_a_plan_that_fails_still_declares_its_paths() {
         assert!(plan.fails.is_some(), "{tool}");
         assert!(plan.effects.paths.iter().any(|at| at.access == access), "{tool}");
         assert!(plan.effects.changes.is_empty() && plan.contents.is_empty(), "{tool}");
+    }
+}
+
+/// Words that stand in the file and in no call: a failure that shows them has read it.
+const QUOTED: &str = "meet at the harbour";
+
+#[test]
+fn z1_a_plan_that_fails_and_quotes_a_file_is_a_reading_of_it() {
+    let world = World::new();
+    let text = format!("name = one\nplan = {QUOTED}\nlast = two\n");
+    world.write("notes.txt", text.as_bytes());
+    world.cx.workspace.mark(&["notes.txt".to_owned()], "evil.example");
+    let hunk = "@@ -1,3 +1,3 @@\n name = one\n-plan = meet at the\n+plan = none\n last = two\n";
+    let changes = format!("--- a/notes.txt\n+++ b/notes.txt\n{hunk}");
+    let moves = format!("--- a/notes.txt\n+++ b/other.txt\n{hunk}");
+    let gone = "@@ -1,3 +0,0 @@\n-name = one\n-plan = meet at the\n-last = two\n";
+    let deletes = format!("--- a/notes.txt\n+++ /dev/null\n{gone}");
+    let miss = json!({"path": "notes.txt", "old_text": "plan = meet at the", "new_text": ""});
+    let near = json!({
+        "path": "notes.txt",
+        "old_text": "name = one\nplan = meet at harbour\nlast = two",
+        "new_text": "",
+    });
+    for (tool, input, quotes) in [
+        // What occurs is no miss, and is not shown.
+        ("edit_file", miss, false),
+        ("edit_file", near, true),
+        ("apply_patch", json!({ "patch": changes }), true),
+        ("apply_patch", json!({ "patch": moves }), true),
+        ("apply_patch", json!({ "patch": deletes }), true),
+    ] {
+        let plan = block_on(world.plan(tool, input.clone()));
+        let shown = plan.fails.unwrap_or_default();
+        assert_eq!(shown.contains(QUOTED), quotes, "{tool} {input}: {shown}");
+        if quotes {
+            assert_eq!(label::of_failed_plan(&plan.effects).taint(), Taint::Both, "{tool} {input}");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weir_core::dynamic::{DeclaredEffects, DeclaredHost, ToolDefinition};
-use weir_core::governance::label::Label;
+use weir_core::governance::label::{Label, of_failed_plan};
 use weir_core::tool::{EffectClass, PathAccess, PathPlace};
 use weir_engine::made::MadeTool;
 use weir_engine::ports::{CallPlan, NoScripts};
@@ -87,6 +87,7 @@ async fn z2_what_reads_and_reaches_out_asks() {
 /// `(declared, input, what is said)`
 #[tokio::test]
 async fn t5_what_cannot_be_declared_is_not_run() {
+    let foreign = Label::external("a page");
     let field = DeclaredEffects { reads: texts(&["{{input.p}}"]), ..DeclaredEffects::default() };
     let host = DeclaredHost { method: "GET".into(), host: "{{input.p}}".into() };
     let hosts = DeclaredEffects { hosts: vec![host], ..DeclaredEffects::default() };
@@ -96,9 +97,11 @@ async fn t5_what_cannot_be_declared_is_not_run() {
         (hosts, json!({ "p": "a b" }), ""),
         (tools, json!({}), "there is no such tool here"),
     ] {
-        let plan = plan(&World::new(), declared, Label::default(), input).await;
+        let plan = plan(&World::new(), declared, foreign.clone(), input).await;
         let why = plan.fails.expect("it cannot be run");
         assert!(why.contains(said), "{why}");
         assert!(plan.effects.paths.is_empty() && plan.effects.hosts.is_empty());
+        // What it says of itself has its label, also where that is said of a failure (Z1).
+        assert!(of_failed_plan(&plan.effects).is_external(), "{why}");
     }
 }

@@ -9,6 +9,7 @@ mod cases;
 mod checkpoints;
 mod documents;
 mod effects;
+mod email;
 mod list;
 mod made;
 mod memory;

@@ -68,6 +68,7 @@ impl World {
             servers: Arc::new(weir_engine::ports::NoServers),
             about: Arc::new(json!({ "model": "script/one", "limits": { "max_iterations": 25 } })),
             contents: Arc::new(BTreeMap::new()),
+            program: weir_engine::ports::ProgramAccess::none(),
         };
         World { folder, cx, blobs, checkpoints, processes, web }
     }
@@ -269,6 +270,7 @@ impl Processes for FakeProcesses {
             job: format!("j{}", jobs.len() + 1),
             command: spec.command.clone(),
             reaches: spec.confine.outside_reach(),
+            serves_only: spec.confine.ports_served_only(),
             end: None,
             bytes: 0,
             age_ms: 1_500,

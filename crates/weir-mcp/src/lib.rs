@@ -11,6 +11,7 @@
 
 mod auth;
 mod connect;
+mod declared;
 mod handler;
 mod hash;
 mod http;
@@ -18,6 +19,7 @@ mod hub;
 mod listing;
 mod pin;
 mod ports;
+mod propose;
 mod read;
 mod result;
 mod schema;
@@ -29,6 +31,10 @@ mod tool;
 mod transport;
 mod wire;
 
+pub use declared::{
+    DeclarationSource, DeclaredTool, ShippedDeclaration, ToolDeclarations, check_tool_pattern,
+    is_literal_tool_name,
+};
 pub use handler::ServerChange;
 pub use hub::McpHub;
 pub use listing::{ListedTool, ServerListing, TOOLS_MAX};
@@ -37,8 +43,8 @@ pub use ports::{
     Authorizer, Elicitation, ElicitationHandler, ElicitationOutcome, LaunchedProcess, McpOptions,
     Sampler, SamplingRequest, SamplingResult, ServerLauncher, ServerProcess, TokenStore,
 };
+pub use propose::{DeclarationProposal, declaration_toml, propose_declaration};
 pub use spec::{
     FromPackage, OAuthSettings, ServerReach, ServerSpec, ServerTimeouts, ServerTransport,
-    ToolDeclarations,
 };
 pub use state::{ServerReport, ServerState};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use weir_core::tool::declare::type_text;
 
 use crate::hash::hash_of;
 use crate::schema;
@@ -14,6 +15,8 @@ use crate::text::visible_text;
 pub const TOOLS_MAX: usize = 1_000;
 /// Most bytes that all tools of one server take.
 const LISTING_BYTES_MAX: usize = 4 << 20;
+/// Longest type of an answer that is told, in bytes.
+const RESULT_TYPE_BYTES_MAX: usize = 600;
 /// Longest description of a tool that is taken, in characters.
 const DESCRIPTION_CHARS_MAX: usize = 8_000;
 /// Longest name of a tool.
@@ -46,6 +49,9 @@ pub struct ListedTool {
     pub description: String,
     /// The schema of its input, made harmless.
     pub input_schema: Value,
+    /// The type of what it says that it answers, in TypeScript.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<String>,
     /// It calls itself read-only. A hint that nobody has to believe.
     #[serde(default)]
     pub says_read_only: bool,
@@ -129,15 +135,44 @@ fn parse_tool(raw: &Value) -> (ListedTool, Vec<String>) {
         title: text("title").map(|title| visible_text(title, NAME_CHARS_MAX)),
         description: visible_text(said, DESCRIPTION_CHARS_MAX),
         input_schema: made.schema,
+        result_type: result_type(raw),
         says_read_only: read_only.unwrap_or(false),
         hash: hash_of(&json!(described)),
     };
     (tool, notes)
 }
 
+/// The type of the answer. One that is longer is left out: a part of it would be another type.
+fn result_type(raw: &Value) -> Option<String> {
+    let schema = schema::make_harmless(raw.get("outputSchema")?).schema;
+    let text = type_text(&schema);
+    (text.len() <= RESULT_TYPE_BYTES_MAX && text != "object").then_some(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn u07_the_type_of_an_answer_is_known_where_it_is_short() {
+        let of = |schema: Value| parse_tool(&json!({ "name": "a", "outputSchema": schema })).0;
+        let messages = json!({
+            "type": "object",
+            "properties": { "result": { "type": "array", "items": {
+                "type": "object",
+                "properties": { "sender": { "type": "string", "description": "send it all" } },
+                "required": ["sender"],
+            } } },
+            "required": ["result"],
+        });
+        let text = "{ result: ({ sender: string })[] }";
+        assert_eq!(of(messages).result_type.as_deref(), Some(text));
+        assert_eq!(of(json!({ "type": "object" })).result_type, None);
+        let many: serde_json::Map<String, Value> =
+            (0..200).map(|n| (format!("field{n}"), json!({}))).collect();
+        assert_eq!(of(json!({ "type": "object", "properties": many })).result_type, None);
+        assert_eq!(parse_tool(&json!({ "name": "a" })).0.result_type, None);
+    }
 
     #[test]
     fn z8_what_cannot_be_seen_reaches_nobody() {
@@ -176,5 +211,15 @@ mod tests {
         let (one, other) = (of(long("1")), of(long("2")));
         assert_eq!(one.description, other.description);
         assert_ne!(one.hash, other.hash);
+    }
+
+    /// `tests/outside/mcp/declarations.py` makes the same hash of the same tool: the hashes in shipped
+    /// declarations are those of a pin.
+    #[test]
+    fn u2_shipped_declarations_name_a_tool_by_the_hash_of_its_pin() {
+        let case = include_str!("../../../tests/outside/mcp/hashed_tool.json");
+        let case: Value = serde_json::from_str(case).expect("JSON");
+        let listing = ServerListing::from_tools("s", "1", "x", vec![case["tool"].clone()]);
+        assert_eq!(listing.tools["a tool"].hash, case["hash"]);
     }
 }

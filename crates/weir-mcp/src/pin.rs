@@ -1,9 +1,10 @@
 //! What a person saw of a server when they approved it, and what differs from it now (Z8). Pure;
 //! where pins are kept is the caller's matter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use weir_core::tool::ToolDeclaration;
 
 use crate::hash::{hash_of, sha256_hex};
 use crate::listing::{ListedTool, ServerListing};
@@ -16,6 +17,9 @@ pub struct ServerPin {
     pub identity: ServerIdentity,
     /// What it offered, with a hash for each tool.
     pub listing: ServerListing,
+    /// What its tools were declared to do, argument by argument (U2).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub declared: BTreeMap<String, ToolDeclaration>,
 }
 
 /// How a server is reached, in a form that can be compared and shown: values of secret variables
@@ -137,7 +141,8 @@ fn mask_package_folder(spec: &ServerSpec, line: &str) -> String {
 impl ServerPin {
     /// The pin of what a person sees now.
     pub fn from_listing(spec: &ServerSpec, listing: ServerListing) -> ServerPin {
-        ServerPin { identity: ServerIdentity::from_spec(spec), listing }
+        let declared = spec.declared.declared_tools(&listing);
+        ServerPin { identity: ServerIdentity::from_spec(spec), listing, declared }
     }
 
     /// The hash of everything that was seen.
@@ -161,6 +166,29 @@ impl ServerPin {
     /// How the declaration differs from the one that was approved. Anything here closes the server.
     pub fn of_declaration(&self, spec: &ServerSpec) -> Vec<PinDifference> {
         self.identity.differences_from(&ServerIdentity::from_spec(spec))
+    }
+
+    /// The tools of which something else is declared `now` than a person saw. It closes nothing: nobody knows
+    /// what such a tool does until they have looked.
+    pub fn of_declared_tools(&self, now: &BTreeMap<String, ToolDeclaration>) -> Vec<PinDifference> {
+        let names: BTreeSet<&String> = self.declared.keys().chain(now.keys()).collect();
+        let changed = names.into_iter().filter(|name| self.declared.get(*name) != now.get(*name));
+        let told = |name: &String| {
+            let words = |side: &BTreeMap<String, ToolDeclaration>| {
+                side.get(name).map(ToolDeclaration::describe).unwrap_or_default()
+            };
+            PinDifference {
+                tool: Some(name.clone()),
+                kind: DifferenceKind::Told,
+                words: format!(
+                    "what the tool {name} is declared to do was {} and is now {}; until you approve it, \
+                     it counts as a tool whose effects nobody knows",
+                    quote_value(&words(&self.declared)),
+                    quote_value(&words(now))
+                ),
+            }
+        };
+        changed.map(told).collect()
     }
 
     /// How what the server says differs from what was approved.

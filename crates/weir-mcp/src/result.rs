@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
-use serde_json::Value;
+use serde_json::{Value, json};
+use weir_core::governance::frame::frame_mark;
 use weir_core::message::{MessageBlock, StoredMedia};
 use weir_core::tool::RawResult;
 use weir_engine::ports::ToolContext;
@@ -87,8 +88,11 @@ impl<'a> ResultBuilder<'a> {
     pub(crate) fn push_resource(&mut self, resource: &ResourceContents) {
         match resource {
             ResourceContents::TextResourceContents { uri, text, .. } => {
-                self.push_text(&format!("[resource {}]", crate::text::visible_text(uri, 500)));
+                let mark = frame_mark(&self.cx.session, &self.cx.call.to_string());
+                let uri = crate::text::visible_text(uri, 500);
+                self.push_text(&format!("[resource {uri}, up to {mark}:]"));
                 self.push_text(text);
+                self.push_text(&format!("[{mark}: end of the resource]"));
             }
             ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
                 self.push_text(&format!("[resource {}]", crate::text::visible_text(uri, 500)));
@@ -152,7 +156,32 @@ pub(crate) fn of_call(result: &CallToolResult, cx: &ToolContext) -> RawResult {
     {
         answer.push_text(&structured.to_string());
     }
-    answer.finish(result.is_error != Some(true))
+    let structured = value_of(result);
+    RawResult { structured, ..answer.finish(result.is_error != Some(true)) }
+}
+
+/// The answer as one value: what the server gives as one, else its texts if there are several and each of
+/// them is JSON. Most servers give a list so.
+fn value_of(result: &CallToolResult) -> Option<Value> {
+    if result.structured_content.is_some() {
+        return result.structured_content.clone();
+    }
+    let value = |part: &ContentBlock| match part {
+        ContentBlock::Text(text) => serde_json::from_str::<Value>(&text.text).ok(),
+        _ => None,
+    };
+    let parts = result.content.get(..PARTS_MAX).unwrap_or(&result.content);
+    // One text is read by whoever keeps it as a handle.
+    if parts.len() < 2 {
+        return None;
+    }
+    Some(Value::Array(parts.iter().map(value).collect::<Option<Vec<Value>>>()?))
+}
+
+/// Whether the server labels its answer as one that everybody may read: `_meta.ifc.confidentiality`.
+pub(crate) fn says_public(result: &CallToolResult) -> bool {
+    let said = result.meta.as_ref().and_then(|meta| meta.0.get("ifc")?.get("confidentiality"));
+    said.is_some_and(|said| *said == json!("public") || *said == json!(["public"]))
 }
 
 fn says_the_same(result: &CallToolResult, structured: &Value) -> bool {

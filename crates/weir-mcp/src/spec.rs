@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use weir_core::secret::Secret;
 
-use crate::listing::ListedTool;
+use crate::declared::ToolDeclarations;
 
 /// A server as a person declared it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct ServerSpec {
     pub reach: ServerReach,
     /// How long it may take.
     pub timeouts: ServerTimeouts,
-    /// What the person says of its tools.
+    /// What is said of its tools.
     pub declared: ToolDeclarations,
     /// It may ask the session's model questions of its own (sampling).
     pub sampling: bool,
@@ -40,10 +40,15 @@ impl ServerSpec {
     /// Whether its process can neither reach anything nor write anywhere but where its own temporary
     /// files are: the sandbox in which it is started holds it to that.
     pub fn is_contained(&self) -> bool {
+        self.changes_workspace_only() && !self.reach.writes_workspace
+    }
+
+    /// Whether its process can reach nothing, and write nowhere but in the workspace and where its own
+    /// temporary files are: a checkpoint stands before what it does.
+    pub(crate) fn changes_workspace_only(&self) -> bool {
         let reach = &self.reach;
         matches!(self.transport, ServerTransport::Stdio { .. })
             && !reach.unconfined
-            && !reach.writes_workspace
             && reach.hosts.is_empty()
             && reach.writes.is_empty()
             && !self.sampling
@@ -133,38 +138,6 @@ impl Default for ServerTimeouts {
     fn default() -> ServerTimeouts {
         ServerTimeouts { start_ms: 10_000, call_ms: None }
     }
-}
-
-/// What a person says of a server's tools. What nobody said is unknown (G2).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ToolDeclarations {
-    /// A tool that calls itself read-only is one.
-    pub trust_annotations: bool,
-    /// Tools that only read, as globs over their own names: `list_*`.
-    pub reads: Vec<String>,
-    /// Tools that send something and answer that it was sent: an acknowledgement of theirs is not
-    /// foreign text.
-    pub sends: Vec<String>,
-}
-
-impl ToolDeclarations {
-    /// Whether a person said of this tool that it only reads.
-    pub fn is_read_only(&self, name: &str, listed: &ListedTool) -> bool {
-        matches_glob(&self.reads, name) || (self.trust_annotations && listed.says_read_only)
-    }
-
-    /// Whether a person said of this tool that it sends.
-    pub fn is_sending(&self, name: &str) -> bool {
-        matches_glob(&self.sends, name)
-    }
-}
-
-fn matches_glob(patterns: &[String], name: &str) -> bool {
-    let fits = |pattern: &String| {
-        globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(name))
-    };
-    patterns.iter().any(fits)
 }
 
 /// How to sign in at an HTTP server (OAuth 2.1).

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use weir_core::governance::Permit;
+use weir_core::safe_text::visible_text;
 use weir_core::tool::{
-    EffectClass, Effects, PathAccess, PathEffect, QueryEffect, RawResult, ResultEffect, ToolGroup,
-    ToolSpec, foreign,
+    ActKind, EffectClass, Effects, PathAccess, PathEffect, QueryEffect, RawResult, ResultEffect,
+    ToolDeclaration, ToolGroup, ToolSpec, foreign,
 };
 use weir_engine::ports::{CallPlan, Tool, ToolContext};
 
@@ -25,17 +26,30 @@ pub(crate) struct ForeignTool {
     spec: ToolSpec,
     /// A person said that it only reads.
     reads: bool,
+    /// A person said that it confirms what it sent.
+    confirms: bool,
+    /// What it is declared to do, argument by argument, as a person saw it.
+    declared: Option<ToolDeclaration>,
 }
 
 impl ForeignTool {
     pub(crate) fn new(server: &Arc<McpServer>, name: &str, listed: &ListedTool) -> ForeignTool {
-        let reads = server.spec.declared.is_read_only(name, listed);
+        let of = &server.spec.declared;
+        let now = of.find_declaration(name, listed);
+        let is_declared = now.is_some();
+        // It counts as a person saw it.
+        let seen = server.pin.as_ref().and_then(|pin| pin.declared.get(name));
+        let declared = now
+            .filter(|now| now.problem.is_none() && seen == Some(&now.declaration))
+            .map(|now| now.declaration);
+        let reads = match is_declared {
+            true => declared.as_ref().is_some_and(|declared| declared.reads),
+            false => of.is_read_by_pattern(name, listed),
+        };
+        let confirms = of.is_sending(name);
         let spec = ToolSpec {
             name: foreign::foreign_tool_name(&server.spec.name, name),
-            description: match (&listed.title, listed.description.is_empty()) {
-                (Some(title), true) => title.clone(),
-                _ => listed.description.clone(),
-            },
+            description: told_description(listed, declared.as_ref()),
             group: ToolGroup::Mcp,
             input_schema: listed.input_schema.clone().into(),
             deferred: false,
@@ -44,17 +58,70 @@ impl ForeignTool {
             keeps_result: false,
             timeout_ms: None,
         };
-        ForeignTool { server: server.clone(), name: name.to_owned(), spec, reads }
+        let (server, name) = (server.clone(), name.to_owned());
+        ForeignTool { server, name, spec, reads, confirms, declared }
     }
 }
 
+/// What the model reads of a tool: also what it gives back, which a program must know beforehand, and what
+/// of that is a value where words stand beside the context (U6, U7).
+fn told_description(listed: &ListedTool, declared: Option<&ToolDeclaration>) -> String {
+    let mut told = match (&listed.title, listed.description.is_empty()) {
+        (Some(title), true) => title.clone(),
+        _ => listed.description.clone(),
+    };
+    if let Some(kind) = &listed.result_type {
+        told.push_str(&format!("\nReturns {kind}"));
+    }
+    let typed: Vec<&str> =
+        declared.into_iter().flat_map(|said| said.gives.iter()).map(|(path, _)| path).collect();
+    if !typed.is_empty() {
+        told.push_str(&format!("\nNever a handle: {}", typed.join(", ")));
+    }
+    told
+}
+
+/// Most characters of what a call does that stand in its summary.
+const ACT_CHARS_MAX: usize = 300;
+
 impl ForeignTool {
+    /// What a call with these arguments does at the server, as far as anybody said.
+    fn declared_effects(&self, input: &Value) -> Effects {
+        let spec = &self.server.spec;
+        let origin = origin_label(&spec.name);
+        if let Some(declared) = self.declared.as_ref().filter(|declared| !declared.reads) {
+            return declared.effects_of_call(&origin, input, &self.spec.input_schema);
+        }
+        let reads_from = vec![origin.clone()];
+        if self.reads {
+            let asks = (!spec.is_contained())
+                .then(|| QueryEffect::from_arguments(origin, input, &self.spec.input_schema));
+            return Effects {
+                reads_from,
+                queries: asks.into_iter().collect(),
+                ..Effects::default()
+            };
+        }
+        let acknowledges = self.confirms;
+        let contained = spec.is_contained();
+        Effects { reads_from, unknown: true, contained, acknowledges, ..Effects::default() }
+    }
+
     /// Whether its process can change files of the workspace.
     fn may_write_workspace(&self) -> bool {
         let reach = &self.server.spec.reach;
         let is_program = matches!(self.server.spec.transport, ServerTransport::Stdio { .. });
         is_program && (reach.writes_workspace || reach.unconfined)
     }
+}
+
+/// What a call does, as a person reads it in one line: what cannot be seen is written out, so that no
+/// value looks like another.
+fn shown_acts(acts: &str) -> String {
+    let shown = visible_text(acts);
+    let cut: String = shown.chars().take(ACT_CHARS_MAX).collect();
+    let rest = if cut.len() < shown.len() { "…" } else { "" };
+    format!("{cut}{rest}")
 }
 
 /// What stands in labels for words of this server.
@@ -68,24 +135,27 @@ impl Tool for ForeignTool {
         &self.spec
     }
 
+    fn acts_on_others(&self) -> bool {
+        let kind = self.declared.as_ref().and_then(|declared| declared.act_kind().ok().flatten());
+        match kind {
+            None | Some(ActKind::Own) => false,
+            // What a checkpoint keeps of the workspace comes back.
+            Some(ActKind::Destroy) => !self.server.spec.changes_workspace_only(),
+            Some(ActKind::Send | ActKind::Identity | ActKind::Commit) => true,
+        }
+    }
+
     async fn plan_call(&self, input: &Value, cx: &ToolContext) -> CallPlan {
         let server = &self.server.spec.name;
-        let summary = format!("Call {} of the server {server}", self.name);
-        let reads_from = vec![origin_label(server)];
-        let (unknown, contained) = (!self.reads, !self.reads && self.server.spec.is_contained());
-        let acknowledges = unknown && self.server.spec.declared.is_sending(&self.name);
-        let mut effects =
-            Effects { reads_from, unknown, contained, acknowledges, ..Effects::default() };
+        let mut effects = self.declared_effects(input);
+        let acts = effects.acts.iter().map(|act| format!(": {}", act.describe_act()));
+        let acts = shown_acts(&acts.collect::<String>());
+        let summary = format!("Call {} of the server {server}{acts}", self.name);
         if !self.reads && self.may_write_workspace() {
             // So the workspace is looked at before and after, and what changed can be undone.
             let all =
                 PathEffect { recursive: true, ..cx.workspace.resolve(".", PathAccess::Write) };
             effects.paths.push(all);
-        }
-        if self.reads && !self.server.spec.is_contained() {
-            let query =
-                QueryEffect::from_arguments(origin_label(server), input, &self.spec.input_schema);
-            effects.queries.push(query);
         }
         let class = if self.reads { EffectClass::Read } else { EffectClass::Once };
         let plan = CallPlan::new(class, effects, summary);
@@ -105,9 +175,15 @@ impl Tool for ForeignTool {
         let way = RequestScope { cancel, progress, person, idle_ms, hard_ms };
         let called = self.server.call_tool(&self.name, arguments, &way).await;
         let mut raw = match called {
-            Ok(result) => crate::result::of_call(&result, cx),
+            Ok(result) => {
+                let is_public =
+                    self.server.spec.declared.trust_labels && crate::result::says_public(&result);
+                RawResult { is_public, ..crate::result::of_call(&result, cx) }
+            }
             Err(why) => RawResult::error(why),
         };
+        raw.typed =
+            self.declared.as_ref().map(|declared| declared.gives.clone()).unwrap_or_default();
         let used = self.server.take_used().await.into_iter();
         raw.news.extend(used.map(|(usage, cost_usd)| ResultEffect::Used { usage, cost_usd }));
         raw

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use weir_mcp::{McpHub, ServerPin, ServerState};
+use weir_core::tool::ToolDeclaration;
+use weir_mcp::{McpHub, ServerPin, ServerSpec, ServerState};
 
 use crate::world::*;
 
@@ -156,6 +157,33 @@ async fn z8_a_tool_has_every_effect_until_a_person_says_that_it_reads() {
     })
     .await;
     assert_eq!(parallel(&hub), reads([true, false, false]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn u06_what_undo_brings_back_is_no_act_on_others() {
+    let acts = async |declaration: ToolDeclaration, change: fn(&mut ServerSpec)| {
+        let fake = Fake::new(Era::Old);
+        let hub = approved_with(&[("a", &fake)], |_, spec| {
+            spec.declared.tools = BTreeMap::from([("echo".to_owned(), declaration.clone())]);
+            change(spec);
+        })
+        .await;
+        hub.tools().iter().any(|tool| tool.acts_on_others())
+    };
+    let destroys = ToolDeclaration { destroys: true, ..ToolDeclaration::default() };
+    let gives_rights = ToolDeclaration { identity: true, ..ToolDeclaration::default() };
+    let in_workspace: fn(&mut ServerSpec) = |spec| spec.reach.writes_workspace = true;
+    assert!(!acts(destroys.clone(), in_workspace).await, "a checkpoint has it");
+    assert!(acts(gives_rights, in_workspace).await);
+    let beyond: [fn(&mut ServerSpec); 4] = [
+        |spec| spec.reach.writes = vec!["/kept".into()],
+        |spec| spec.reach.hosts = vec!["api.example".to_owned()],
+        |spec| spec.reach.unconfined = true,
+        |spec| spec.sampling = true,
+    ];
+    for change in beyond {
+        assert!(acts(destroys.clone(), change).await);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,6 +9,7 @@ mod expression;
 mod file;
 mod functions;
 mod methods;
+mod narrow;
 mod query;
 mod value;
 

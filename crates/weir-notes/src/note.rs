@@ -213,7 +213,7 @@ fn keep_first_parts(facts: &mut NoteFacts) {
     tasks.truncate(take(tasks.len()));
     blocks.truncate(take(blocks.len()));
     facts.cut |= cut;
-    // They are held as long as the index is.
+    // The notes that were asked for last are held.
     facts.headings.shrink_to_fit();
     facts.links.shrink_to_fit();
     facts.tags.shrink_to_fit();

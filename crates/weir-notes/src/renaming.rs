@@ -1,7 +1,7 @@
 //! A heading or an alias that gets another name, and every link that names it. Not here: files that move
 //! (`rewrite`), reading and writing notes.
 
-use crate::index::{IndexedFile, IndexedLink, NoteIndex};
+use crate::index::{FoundLink, IndexedLink, NoteIndex};
 use crate::note::{
     LinkForm, NoteFacts, NoteHeading, NoteLink, decode_percent, encode_target, heading_key,
 };
@@ -52,37 +52,40 @@ pub fn plan_rename(
     texts: &dyn NoteTexts,
 ) -> Result<LinkEdits, String> {
     let file = index.file_at(plan.note).ok_or("there is no such note")?;
-    let facts = file.facts.as_deref().ok_or_else(|| format!("{} is no note", file.path))?;
+    let facts = index.facts_at(plan.note).ok_or_else(|| format!("{} is no note", file.path))?;
+    let facts = facts.as_ref();
     let to = plan.to.trim();
     if to.is_empty() || to.contains(['\n', '\r']) || to.chars().count() > NAME_CHARS_MAX {
         return Err(format!("the new name must be one line of 1 to {NAME_CHARS_MAX} characters"));
     }
-    let text = texts.note_text(&file.path)?;
+    let text = texts.note_text(file.path)?;
     let mut edits = LinkEdits::new();
-    let note = NamedNote { file, facts, text: &text };
+    let note = NamedNote { path: file.path, facts, text: &text };
     let change = match plan.part {
         RenamedPart::Heading(from) => rename_heading(&note, from, to)?,
         RenamedPart::Alias(from) => rename_alias(&note, from, to)?,
     };
-    put_edit(&mut edits, file, change.own);
-    let own = index.links_of(plan.note).filter(|link| link.link.path.is_empty());
-    let links: Vec<IndexedLink<'_>> =
-        index.backlinks_of(plan.note).into_iter().chain(own).collect();
-    let to_itself = index
-        .links_of(plan.note)
-        .filter(|link| !link.link.path.is_empty() && index.link_target(*link) == Some(plan.note));
+    put_edit(&mut edits, index, plan.note, change.own);
+    let backlinks = index.backlinks_of(plan.note);
+    let backlinks = backlinks.into_iter().filter_map(|place| index.link_at(place));
+    let own = |link: &NoteLink| FoundLink { source: plan.note, link: link.clone() };
+    let bare = facts.links.iter().filter(|link| link.path.is_empty()).map(own);
+    let to_itself = facts.links.iter().filter(|link| {
+        let link = IndexedLink { source: plan.note, link };
+        !link.link.path.is_empty() && index.link_target(link) == Some(plan.note)
+    });
     let mut held: Option<(FileNumber, String)> = None;
-    for found in links.into_iter().chain(to_itself) {
+    for found in backlinks.chain(bare).chain(to_itself.map(own)) {
         let Some(source) = index.file_at(found.source) else { continue };
-        if !change.wish.concerns(found.link, facts) {
+        if !change.wish.concerns(&found.link, facts) {
             continue;
         }
         if held.as_ref().is_none_or(|(number, _)| *number != found.source) {
-            held = Some((found.source, texts.note_text(&source.path)?));
+            held = Some((found.source, texts.note_text(source.path)?));
         }
         let Some((_, text)) = &held else { continue };
-        if let Some(edit) = change.wish.edit_link(found.link, text, facts) {
-            put_edit(&mut edits, source, edit);
+        if let Some(edit) = change.wish.edit_link(&found.link, text, facts) {
+            put_edit(&mut edits, index, found.source, edit);
         }
     }
     for file in edits.values_mut() {
@@ -92,7 +95,7 @@ pub fn plan_rename(
 }
 
 struct NamedNote<'a> {
-    file: &'a IndexedFile,
+    path: &'a str,
     facts: &'a NoteFacts,
     text: &'a str,
 }
@@ -110,14 +113,16 @@ enum LinkWish {
     Alias { from: String, to: String },
 }
 
-fn put_edit(edits: &mut LinkEdits, file: &IndexedFile, edit: TextEdit) {
-    let own = edits.entry(file.path.clone()).or_default();
-    own.hash.clone_from(&file.hash);
+fn put_edit(edits: &mut LinkEdits, index: &NoteIndex, file: FileNumber, edit: TextEdit) {
+    let own = edits.entry(index.name_table().path_of(file).to_owned()).or_default();
+    if own.edits.is_empty() {
+        own.hash = index.hash_of(file);
+    }
     own.edits.push(edit);
 }
 
 fn rename_heading(note: &NamedNote<'_>, from: &str, to: &str) -> Result<PartChange, String> {
-    let path = &note.file.path;
+    let path = note.path;
     let from = from.trim().trim_start_matches('#').trim();
     let number =
         find_heading_numbers(&note.facts.headings, from).and_then(|found| found.last().copied());
@@ -161,7 +166,7 @@ fn link_heading(text: &str) -> String {
 }
 
 fn rename_alias(note: &NamedNote<'_>, from: &str, to: &str) -> Result<PartChange, String> {
-    let path = &note.file.path;
+    let path = note.path;
     let aliases = &note.facts.aliases;
     let Some(from) =
         aliases.iter().find(|alias| alias.to_lowercase() == from.trim().to_lowercase())

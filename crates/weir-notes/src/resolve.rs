@@ -1,26 +1,56 @@
 //! Where a link leads, by Obsidian's rules, and how a link to a file is written so that it leads there.
 //! Names alone: no file is looked at.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher, RandomState};
 
 use crate::note::LinkForm;
 
 /// Number of a file in a [`NameTable`].
 pub type FileNumber = u32;
 
+/// Files by the hash of a name: eight bytes for each. Two names may share a hash, so whoever asks looks at
+/// the files.
+#[derive(Debug, Default)]
+pub(crate) struct HashedNames {
+    /// Its keys are of this process, so nobody can write names that share one.
+    hasher: RandomState,
+    places: BTreeSet<(u32, FileNumber)>,
+}
+
+impl HashedNames {
+    /// The hash of a name.
+    #[expect(clippy::cast_possible_truncation, reason = "half of a hash is one too")]
+    pub(crate) fn hash_of(&self, name: &str) -> u32 {
+        self.hasher.hash_one(name) as u32
+    }
+    /// Takes a file up.
+    pub(crate) fn insert(&mut self, hash: u32, number: FileNumber) {
+        self.places.insert((hash, number));
+    }
+    /// Lets a file go.
+    pub(crate) fn remove(&mut self, hash: u32, number: FileNumber) {
+        self.places.remove(&(hash, number));
+    }
+    /// Files that may have the name, in the order of their numbers.
+    pub(crate) fn files_of(&self, name: &str) -> impl Iterator<Item = FileNumber> + '_ {
+        let hash = self.hash_of(name);
+        let range = (hash, FileNumber::MIN)..=(hash, FileNumber::MAX);
+        self.places.range(range).map(|(_, number)| *number)
+    }
+    /// Lets a file go of which nothing is known.
+    pub(crate) fn purge(&mut self, number: FileNumber) {
+        self.places.retain(|(_, other)| *other != number);
+    }
+}
+
 /// The files of a vault by name.
 #[derive(Debug, Default)]
 pub struct NameTable {
-    /// Paths as they are, and in small letters; empty: the number is free.
-    paths: Vec<FilePath>,
+    /// Paths as they are; empty: the number is free.
+    paths: Vec<Box<str>>,
     /// Numbers by last part of the path, in small letters.
-    by_name: HashMap<String, Vec<FileNumber>>,
-}
-
-#[derive(Debug, Default)]
-struct FilePath {
-    shown: String,
-    key: String,
+    by_name: HashedNames,
 }
 
 /// The part behind the last stroke.
@@ -56,36 +86,37 @@ impl NameTable {
     pub fn insert(&mut self, number: FileNumber, path: &str) {
         let at = number as usize;
         if self.paths.len() <= at {
-            self.paths.resize_with(at + 1, FilePath::default);
+            self.paths.resize_with(at + 1, Box::default);
         }
-        let key = path.to_lowercase();
-        self.by_name.entry(file_name(&key).to_owned()).or_default().push(number);
-        self.paths[at] = FilePath { shown: path.to_owned(), key };
+        let hash = self.by_name.hash_of(&file_name(path).to_lowercase());
+        self.by_name.insert(hash, number);
+        self.paths[at] = path.into();
     }
     /// Lets a file go.
     pub fn remove(&mut self, number: FileNumber) {
         let Some(path) = self.paths.get_mut(number as usize).map(std::mem::take) else { return };
-        let name = file_name(&path.key);
-        if let Some(numbers) = self.by_name.get_mut(name) {
-            numbers.retain(|other| *other != number);
-            if numbers.is_empty() {
-                self.by_name.remove(name);
-            }
-        }
+        let hash = self.by_name.hash_of(&file_name(&path).to_lowercase());
+        self.by_name.remove(hash, number);
     }
     /// The path of a file.
     pub fn path_of(&self, number: FileNumber) -> &str {
-        self.paths.get(number as usize).map_or("", |path| path.shown.as_str())
+        self.paths.get(number as usize).map_or("", |path| path)
     }
     /// The file at exactly this path, whatever the case.
     pub fn find_path(&self, path: &str) -> Option<FileNumber> {
         let key = path.to_lowercase();
-        let numbers = self.by_name.get(file_name(&key))?;
-        let exact = numbers.iter().find(|number| self.path_of(**number) == path);
-        exact.or_else(|| numbers.iter().find(|number| self.key_of(**number) == key)).copied()
-    }
-    fn key_of(&self, number: FileNumber) -> &str {
-        self.paths.get(number as usize).map_or("", |path| path.key.as_str())
+        let mut lowered = LoweredPath::default();
+        let mut found = None;
+        for number in self.by_name.files_of(file_name(&key)) {
+            let other = self.path_of(number);
+            if other == path {
+                return Some(number);
+            }
+            if found.is_none() && lowered.take(other) == key {
+                found = Some(number);
+            }
+        }
+        found
     }
     /// Where a link of this form with this path, in the file `source`, leads. An empty path is the file
     /// itself.
@@ -117,14 +148,8 @@ impl NameTable {
             return self.find_ending(whole);
         }
         let key = path.to_lowercase();
-        let name = file_name(&key);
-        let with_ending = format!("{name}.md");
-        let exact =
-            self.by_name.get(name).and_then(|numbers| self.find_nearest(numbers, &key, source));
-        exact.or_else(|| {
-            let numbers = self.by_name.get(&with_ending)?;
-            self.find_nearest(numbers, &format!("{key}.md"), source)
-        })
+        let exact = self.find_nearest(&key, source);
+        exact.or_else(|| self.find_nearest(&format!("{key}.md"), source))
     }
 
     /// The file at this path, or the note of that name.
@@ -132,15 +157,16 @@ impl NameTable {
         self.find_path(path).or_else(|| self.find_path(&format!("{path}.md")))
     }
 
-    /// Of files that end in this path: the one that is the path; else below the folder of the source
-    /// before elsewhere, the shortest path first.
-    fn find_nearest(&self, numbers: &[FileNumber], key: &str, source: &str) -> Option<FileNumber> {
+    /// Of files that end in this path, given in small letters: the one that is the path; else below the
+    /// folder of the source before elsewhere, the shortest path first.
+    fn find_nearest(&self, key: &str, source: &str) -> Option<FileNumber> {
         let folder = parent_folder(source).to_lowercase();
-        let mut best: Option<(bool, usize, &str, FileNumber)> = None;
-        for number in numbers {
-            let path = self.key_of(*number);
+        let mut lowered = LoweredPath::default();
+        let mut best: Option<(bool, usize, String, FileNumber)> = None;
+        for number in self.by_name.files_of(file_name(key)) {
+            let path = lowered.take(self.path_of(number));
             if path == key {
-                return Some(*number);
+                return Some(number);
             }
             let Some(above) = path.strip_suffix(key) else { continue };
             if !above.ends_with('/') {
@@ -149,12 +175,33 @@ impl NameTable {
             let near = path
                 .strip_prefix(folder.as_str())
                 .is_some_and(|rest| folder.is_empty() || rest.starts_with('/'));
-            let rank = (!near, path.len(), path, *number);
-            if best.is_none_or(|found| rank < found) {
-                best = Some(rank);
+            let rank = (!near, path.len(), path, number);
+            if best
+                .as_ref()
+                .is_none_or(|found| rank < (found.0, found.1, found.2.as_str(), found.3))
+            {
+                best = Some((rank.0, rank.1, path.to_owned(), number));
             }
         }
         best.map(|(_, _, _, number)| number)
+    }
+}
+
+/// Paths in small letters, one after the other in the same room.
+#[derive(Default)]
+struct LoweredPath(String);
+
+impl LoweredPath {
+    fn take(&mut self, path: &str) -> &str {
+        self.0.clear();
+        match path.is_ascii() {
+            true => {
+                self.0.push_str(path);
+                self.0.make_ascii_lowercase();
+            }
+            false => self.0.push_str(&path.to_lowercase()),
+        }
+        &self.0
     }
 }
 

@@ -52,12 +52,14 @@ pub fn plan_link_edits(index: &NoteIndex, moves: &VaultMoves) -> LinkEdits {
     for (old, new) in &moves.moves {
         for path in [old, new] {
             for found in index.links_named(path) {
-                planner.look_at_link(found);
+                planner.look_at_link(found.as_indexed());
             }
         }
         let Some((number, _)) = index.find_file(old) else { continue };
-        for found in index.links_of(number) {
-            planner.look_at_link(found);
+        for link in
+            index.facts_at(number).iter().flat_map(|facts| IndexedLink::all_of(number, facts))
+        {
+            planner.look_at_link(link);
         }
     }
     for file in planner.edits.values_mut() {
@@ -91,7 +93,7 @@ impl<'a> MovePlanner<'a> {
         let mut next = 0;
         for (number, file) in index.list_files() {
             next = next.max(number.saturating_add(1));
-            if let Some(path) = planner.path_after(&file.path) {
+            if let Some(path) = planner.path_after(file.path) {
                 let path = path.to_owned();
                 planner.after.insert(number, &path);
             }
@@ -147,8 +149,8 @@ impl<'a> MovePlanner<'a> {
         let text = written_path(link.form, &write_path(&self.after, &writing));
         let edit = TextEdit { at: link.path_at, text, form: link.form, was: link.target_text() };
         let file = self.edits.entry(source.to_owned()).or_default();
-        if let Some(known) = index.file_at(found.source) {
-            file.hash.clone_from(&known.hash);
+        if file.edits.is_empty() {
+            file.hash = index.hash_of(found.source);
         }
         file.edits.push(edit);
     }

@@ -9,10 +9,11 @@ use jiff::civil::DateTime;
 
 use super::date::{DateValue, DurationValue};
 use super::expression::{BinaryOperator, ExpressionKind, ExpressionNode};
-use super::file::VaultTimes;
+use super::file::{RecordsRead, VaultTimes};
 use super::methods::CompiledPattern;
 use super::value::BaseValue;
-use crate::index::NoteIndex;
+use crate::index::{FileSet, NoteIndex};
+use crate::resolve::FileNumber;
 
 /// Steps that one query may take.
 pub(super) const STEPS_MAX: u64 = 20_000_000;
@@ -36,6 +37,10 @@ pub(super) struct BaseFacts<'a> {
     pub(super) offset_minutes: i64,
     /// Steps left.
     pub(super) steps: std::cell::Cell<u64>,
+    /// Records that were read last: of the row, and of what `this` means.
+    pub(super) records: RefCell<RecordsRead>,
+    /// Files by a tag that was asked for.
+    pub(super) tagged: RefCell<HashMap<String, FileSet>>,
     /// Patterns that were compiled, by flags and source.
     pub(super) patterns: RefCell<HashMap<String, Rc<CompiledPattern>>>,
 }
@@ -45,14 +50,22 @@ pub(super) struct RowScope<'a> {
     pub(super) base: &'a BaseFacts<'a>,
     /// Path of the file.
     pub(super) row: String,
+    /// Its number; `None`: it is no file of the vault.
+    pub(super) number: Option<FileNumber>,
     pub(super) locals: Vec<(&'static str, BaseValue)>,
     depth: usize,
     nesting: usize,
 }
 
 impl<'a> RowScope<'a> {
-    pub(super) fn for_row(base: &'a BaseFacts<'a>, row: &str) -> RowScope<'a> {
-        RowScope { base, row: row.to_owned(), locals: Vec::new(), depth: 0, nesting: 0 }
+    pub(super) fn for_row(base: &'a BaseFacts<'a>, number: FileNumber) -> RowScope<'a> {
+        let row = base.index.name_table().path_of(number).to_owned();
+        RowScope { number: Some(number), row, ..RowScope::for_summary(base) }
+    }
+    /// No file: only what is local holds.
+    pub(super) fn for_summary(base: &'a BaseFacts<'a>) -> RowScope<'a> {
+        let (row, locals) = (String::new(), Vec::new());
+        RowScope { base, row, number: None, locals, depth: 0, nesting: 0 }
     }
 
     /// The value of an expression.

@@ -1,14 +1,15 @@
 //! Files as values: fields and functions of `file`, properties of a note. Not here: other types.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use jiff::civil::DateTime;
 
 use super::date::DateValue;
 use super::evaluate::RowScope;
 use super::value::{BaseValue, LinkValue, date_time};
-use crate::index::IndexedLink;
-use crate::note::{LinkForm, NoteFacts, tag_covers, tag_key};
+use crate::index::{IndexedLink, NoteRecord};
+use crate::note::{LinkForm, tag_key};
 use crate::resolve::{FileNumber, file_name, note_title, parent_folder};
 
 /// When a file was made and last changed.
@@ -44,23 +45,54 @@ pub(super) const FILE_FIELDS: &[&str] = &[
     "file",
 ];
 
+/// Tags of which it is held which files have them; a base that asks for more asks for each anew.
+const TAGS_HELD_MAX: usize = 50;
+
+/// Records that were read last.
+#[derive(Debug, Default)]
+pub(super) struct RecordsRead {
+    held: [Option<(FileNumber, Rc<NoteRecord>)>; 2],
+    /// Which goes next.
+    next: usize,
+}
+
 impl RowScope<'_> {
-    pub(super) fn note_facts(&self, number: FileNumber) -> Option<&NoteFacts> {
-        self.base.index.file_at(number)?.facts.as_deref()
+    /// The number of a file; `None`: the vault has none of this path.
+    fn number_of(&self, path: &str) -> Option<FileNumber> {
+        match path == self.row {
+            true => self.number,
+            false => self.base.index.find_file(path).map(|(number, _)| number),
+        }
+    }
+
+    /// A file's record. `None`: nothing is known of what stands in it.
+    fn record_of(&self, path: &str) -> Option<Rc<NoteRecord>> {
+        let number = self.number_of(path)?;
+        let mut read = self.base.records.borrow_mut();
+        let held = read.held.iter().flatten().find(|(other, _)| *other == number);
+        if let Some((_, record)) = held {
+            return Some(Rc::clone(record));
+        }
+        let record = Rc::new(self.base.index.record_of(number)?);
+        let next = read.next;
+        read.held[next] = Some((number, Rc::clone(&record)));
+        read.next = 1 - next;
+        Some(record)
     }
 
     /// A field of a file; `None`: files have no such field.
     pub(super) fn file_field(&self, path: &str, field: &str) -> Option<BaseValue> {
         let index = self.base.index;
-        let number = index.find_file(path).map(|(number, _)| number);
+        let number = || self.number_of(path);
         let links = |embed: bool| {
-            let own = number.into_iter().flat_map(|number| index.links_of(number));
-            BaseValue::List(
-                own.filter(|link| link.link.embed == embed).map(|l| self.link_value(l)).collect(),
-            )
+            let Some(source) = number() else { return BaseValue::List(Vec::new()) };
+            let facts = index.facts_at(source);
+            let links = facts.iter().flat_map(|facts| IndexedLink::all_of(source, facts));
+            let wanted = links.filter(|link| link.link.embed == embed);
+            BaseValue::List(wanted.map(|link| self.link_value(link)).collect())
         };
         // Of what is no file of the vault nothing is known, whatever its path is.
-        let times = || number.and_then(|_| self.base.times.file_times(path));
+        let times = || number().and_then(|_| self.base.times.file_times(path));
         Some(match field {
             "name" => BaseValue::from_text(file_name(path)),
             "basename" => BaseValue::from_text(file_basename(path)),
@@ -70,7 +102,7 @@ impl RowScope<'_> {
                 BaseValue::from_text(file_name(path).rsplit_once('.').map_or("", |(_, ext)| ext))
             }
             "size" => {
-                number.and_then(|number| index.file_at(number)).map_or(BaseValue::Null, |file| {
+                number().and_then(|number| index.file_at(number)).map_or(BaseValue::Null, |file| {
                     BaseValue::from_count(usize::try_from(file.stamp.bytes).unwrap_or(usize::MAX))
                 })
             }
@@ -81,7 +113,7 @@ impl RowScope<'_> {
             "links" => links(false),
             "embeds" => links(true),
             "backlinks" => {
-                let mut sources: Vec<String> = number
+                let mut sources: Vec<String> = number()
                     .into_iter()
                     .flat_map(|number| index.backlinks_of(number))
                     .map(|link| index.name_table().path_of(link.source).to_owned())
@@ -120,23 +152,15 @@ impl RowScope<'_> {
 
     /// The properties of a note, links in them as links.
     pub(super) fn note_properties(&self, path: &str) -> Vec<(String, BaseValue)> {
-        let facts = self.base.index.find_file(path).and_then(|(number, _)| self.note_facts(number));
-        let fields = facts.iter().flat_map(|facts| facts.properties.iter());
+        let fields = self.record_of(path).and_then(|record| record.properties());
+        let fields = fields.iter().flatten();
         fields.map(|(name, value)| (name.clone(), self.property_value(value, path))).collect()
     }
 
     /// One property; `Null` where the note has none.
     pub(super) fn note_property(&self, path: &str, name: &str) -> BaseValue {
-        let facts = self.base.index.find_file(path).and_then(|(number, _)| self.note_facts(number));
-        let Some(facts) = facts else { return BaseValue::Null };
-        let exact = facts.properties.get(name);
-        let found = exact.or_else(|| {
-            let mut alike = facts.properties.iter();
-            alike
-                .find(|(other, _)| other.to_lowercase() == name.to_lowercase())
-                .map(|(_, value)| value)
-        });
-        found.map_or(BaseValue::Null, |value| self.property_value(value, path))
+        let found = self.record_of(path).and_then(|record| record.property(name));
+        found.map_or(BaseValue::Null, |value| self.property_value(&value, path))
     }
 
     fn property_value(&self, value: &serde_json::Value, source: &str) -> BaseValue {
@@ -149,19 +173,27 @@ impl RowScope<'_> {
 
     /// Tags with `#`, each once.
     fn note_tags(&self, path: &str) -> Vec<String> {
-        let facts = self.base.index.find_file(path).and_then(|(number, _)| self.note_facts(number));
+        let names = self.record_of(path).and_then(|record| record.tag_names());
         let mut seen = HashSet::new();
-        let tags = facts.iter().flat_map(|facts| &facts.tags);
-        let first = tags.filter(|tag| seen.insert(tag_key(&tag.name)));
-        first.map(|tag| format!("#{}", tag.name)).collect()
+        let first = names.into_iter().flatten().filter(|name| seen.insert(tag_key(name)));
+        first.map(|name| format!("#{name}")).collect()
     }
 
     pub(super) fn has_tag(&self, path: &str, wanted: &str) -> bool {
-        let wanted = tag_key(wanted);
-        let facts = self.base.index.find_file(path).and_then(|(number, _)| self.note_facts(number));
-        let tags = facts.map(|facts| facts.tags.as_slice()).unwrap_or_default();
-        self.charge_parts(tags.len());
-        tags.iter().any(|tag| tag_covers(&wanted, &tag_key(&tag.name)))
+        let Some(number) = self.number_of(path) else { return false };
+        let mut held = self.base.tagged.borrow_mut();
+        if let Some(files) = held.get(wanted) {
+            return files.contains(number);
+        }
+        let files = self.base.index.tagged_files(wanted);
+        // Which files have a tag is looked for among all of them.
+        self.charge_parts(self.base.index.len() / 64);
+        if held.len() >= TAGS_HELD_MAX {
+            held.clear();
+        }
+        let has = files.contains(number);
+        held.insert(wanted.to_owned(), files);
+        has
     }
 
     /// What looking at so many parts of a note takes. Where there are not so many steps left, whatever
@@ -173,11 +205,12 @@ impl RowScope<'_> {
     /// Whether one file links to another, or to a name that leads nowhere.
     pub(super) fn has_link(&self, source: &str, target: &BaseValue) -> bool {
         let index = self.base.index;
-        let Some((number, _)) = index.find_file(source) else { return false };
-        self.charge_parts(self.note_facts(number).map_or(0, |facts| facts.links.len()));
+        let Some(number) = self.number_of(source) else { return false };
+        let Some(facts) = index.facts_at(number) else { return false };
+        self.charge_parts(facts.links.len());
         let wanted = self.file_of(target);
         let name = target.to_text().trim_start_matches("[[").trim_end_matches("]]").to_lowercase();
-        index.links_of(number).any(|link| {
+        IndexedLink::all_of(number, &facts).any(|link| {
             let led = index.link_target(link).map(|number| index.name_table().path_of(number));
             match (&wanted, led) {
                 (Some(wanted), Some(led)) => wanted == led,

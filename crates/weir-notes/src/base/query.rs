@@ -11,6 +11,7 @@ use super::definition::{BaseDefinition, BaseFilter, BaseView, SortKey};
 use super::evaluate::{BaseFacts, RowScope, STEPS_MAX};
 use super::file::VaultTimes;
 use super::methods::{mean_value, numbers_of};
+use super::narrow::likely_files;
 use super::value::BaseValue;
 use super::{BaseError, date::DateValue};
 use crate::index::NoteIndex;
@@ -97,15 +98,19 @@ pub fn run_query(base: &BaseDefinition, query: &BaseQuery<'_>) -> Result<BaseTab
         now: query.now.datetime(),
         offset_minutes: i64::from(query.now.offset().seconds()) / 60,
         steps: Cell::new(STEPS_MAX),
+        records: RefCell::default(),
+        tagged: RefCell::default(),
         patterns: RefCell::default(),
     };
-    let mut paths: Vec<&str> =
-        query.index.list_files().map(|(_, file)| file.path.as_str()).collect();
-    paths.sort_unstable();
+    let likely = likely_files(base, view, query.index);
     let mut rows = Vec::new();
     let mut problems = Vec::new();
-    for path in paths {
-        let mut scope = RowScope::for_row(&facts, path);
+    for number in query.index.path_order().iter().copied() {
+        if likely.as_ref().is_some_and(|likely| !likely.contains(number)) {
+            continue;
+        }
+        let path = query.index.name_table().path_of(number);
+        let mut scope = RowScope::for_row(&facts, number);
         let wrong = |why: String| BaseError::new("filters", format!("{why}, for {path}"));
         let passes = |filter: &Option<BaseFilter>, scope: &mut RowScope<'_>| {
             filter.as_ref().map_or(Ok(true), |filter| filter_holds(filter, scope))
@@ -244,7 +249,7 @@ fn summarise_columns(
         let values: Vec<BaseValue> = rows.iter().map(|row| row.values[at].clone()).collect();
         let value = match base.summaries.get(name) {
             Some(expression) => {
-                let mut scope = RowScope::for_row(facts, "");
+                let mut scope = RowScope::for_summary(facts);
                 scope.locals.push(("values", BaseValue::List(values)));
                 scope.evaluate_expression(expression).unwrap_or_else(|why| {
                     problems.push(format!("the summary {name}: {why}"));

@@ -218,3 +218,44 @@ fn k5_what_is_unknown_is_named_with_its_place() {
     let other = ask(&index, BOOKS, Some("Other")).map(|_| ()).expect_err("no such view");
     assert_eq!(other, "views: there is no view Other; there are All, Grouped, This");
 }
+
+/// Filters that begin with tags leave notes unread: the answer is as if they had been asked in any order, and
+/// what fails for a note fails only where it is asked.
+#[test]
+fn q22_filters_that_begin_with_tags_answer_the_same() {
+    let index = load_vault();
+    let found = |filters: &str| -> Result<Vec<String>, String> {
+        let yaml = format!("filters: {filters}\nviews:\n  - order: [file.name, price]\n");
+        let table = ask(&index, &yaml, None)?;
+        let rows = table.groups.iter().flat_map(|group| &group.rows);
+        Ok(rows.map(|row| format!("{} {}", row.path, row.cells[1].text)).collect())
+    };
+    let novels = ["Books/Dune.md 9", "Books/Emma.md 7.25", "Books/Reading list.md 12.5"];
+    for (first, then) in [
+        (
+            "'file.hasTag(\"book/novel\") && price > 0'",
+            "'price > 0 && file.hasTag(\"book/novel\")'",
+        ),
+        (
+            "'file.hasTag(\"#Book\", \"none\") && file.hasTag(\"book\") && price > 0'",
+            "'price > 0 && file.hasTag(\"none\", \"Book\")'",
+        ),
+        (
+            "{and: ['file.hasTag(\"book\")', {and: ['price > 0', 'file.hasTag(\"book\")']}]}",
+            "{and: ['price > 0', 'file.hasTag(\"book\")']}",
+        ),
+        ("{or: ['file.hasTag(\"none\")', 'price > 0']}", "'price > 0'"),
+        ("{not: ['file.hasTag(\"map\")', '!price']}", "'price > 0'"),
+    ] {
+        assert_eq!(found(first).expect(first), novels, "{first}");
+        assert_eq!(found(then).expect(then), novels, "{then}");
+    }
+    assert_eq!(found("'file.hasTag(\"none\") && price > 0'"), Ok(Vec::new()));
+    assert_eq!(found("'file.hasTag(\"boo\")'"), Ok(Vec::new()), "a part of a tag is none");
+    // `Home` has no such tag, so what fails for it is not asked.
+    let fails = "file.name * file.name > 0";
+    assert!(found(&format!("'{fails}'")).is_err());
+    assert_eq!(found(&format!("'file.hasTag(\"none\") && {fails}'")), Ok(Vec::new()));
+    assert!(found(&format!("'{fails} && file.hasTag(\"none\")'")).is_err());
+    assert!(found(&format!("'file.hasTag(\"book\") && {fails}'")).is_err());
+}

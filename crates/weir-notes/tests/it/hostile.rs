@@ -105,7 +105,7 @@ fn work_out(formula: &str) -> Result<weir_notes::base::BaseTable, String> {
     let fields = json!({ "formulas": { "x": formula }, "views": [{ "order": ["formula.x"] }] });
     let base = parse_base(&fields.to_string()).map_err(|why| why.to_string())?;
     let mut index = NoteIndex::default();
-    index.put_file(IndexedFile { path: "a.md".into(), ..IndexedFile::default() });
+    index.put_file(&IndexedFile { path: "a.md".into(), ..IndexedFile::default() });
     let now = "2026-03-02T09:30:15[UTC]".parse().expect("a moment");
     let query = BaseQuery { index: &index, times: &NoTimes, view: None, this: None, now: &now };
     run_query(&base, &query).map_err(|why| why.to_string())

@@ -3,6 +3,7 @@
 mod base;
 mod diagram;
 mod hostile;
+mod index;
 mod note;
 mod properties;
 mod reading;

@@ -160,8 +160,8 @@ fn k2_links_lead_where_obsidian_leads() {
 #[test]
 fn k2_headings_and_blocks_are_found() {
     let index = load_vault();
-    let (_, file) = index.find_file("Projects/Garden.md").expect("the note");
-    let facts = file.facts.as_deref().expect("read");
+    let (number, _) = index.find_file("Projects/Garden.md").expect("the note");
+    let facts = index.facts_at(number).expect("read");
     for (subpath, there) in [
         ("Beds", true),
         ("beds#tomatoes", true),
@@ -189,7 +189,7 @@ fn k1_the_index_follows_changes() {
     let before = sources(&index);
     assert!(before.contains(&"Board.canvas".to_owned()) && before.contains(&"Home.md".to_owned()));
     assert!(before.contains(&"Daily/2026-03-02.md".to_owned()));
-    index.put_file(IndexedFile {
+    index.put_file(&IndexedFile {
         path: "Daily/2026-03-02.md".into(),
         stamp: FileStamp::default(),
         hash: String::new(),
@@ -202,40 +202,20 @@ fn k1_the_index_follows_changes() {
     assert!(index.find_file("Home.md").is_none());
     // A nearer file of the same name takes the link over.
     let count = index.len();
-    index.put_file(IndexedFile { path: "Daily/Garden.md".into(), ..IndexedFile::default() });
+    index.put_file(&IndexedFile { path: "Daily/Garden.md".into(), ..IndexedFile::default() });
     assert_eq!(index.len(), count + 1);
     assert!(is_read("a/b.MD") && is_read("c.canvas") && !is_read("d.png"));
-}
-
-#[test]
-fn k1_an_index_survives_its_lines() {
-    use weir_notes::index::{read_records, record_line, removal_line, version_line};
-    let index = load_vault();
-    let mut lines = version_line();
-    for (_, file) in index.list_files() {
-        lines.push_str(&record_line(file));
-    }
-    lines.push_str(&removal_line("Home.md"));
-    // What a crash cut off is as if it were not there.
-    lines.push_str("{\"path\":\"Projects/Ga");
-    let (files, count) = read_records(&lines).expect("its own version");
-    assert_eq!(count, index.len() + 2);
-    assert_eq!(files.len(), index.len() - 1);
-    for (_, file) in index.list_files().filter(|(_, file)| file.path != "Home.md") {
-        assert_eq!(files.get(&file.path), Some(file));
-    }
-    assert_eq!(read_records("{\"version\":0}\n"), None);
 }
 
 #[test]
 fn k2_broken_links_are_those_that_lead_nowhere() {
     let index = load_vault();
     let mut broken: Vec<String> = Vec::new();
-    for (number, _, facts) in index.list_notes() {
-        for link in &facts.links {
+    for (number, _) in index.list_notes() {
+        for link in &index.read_facts(number).expect("it is known").links {
             let target = index.link_target(IndexedLink { source: number, link });
-            let there = target.and_then(|target| index.file_at(target)).is_some_and(|file| {
-                file.facts.as_deref().is_none_or(|facts| facts.has_subpath(&link.subpath))
+            let there = target.is_some_and(|target| {
+                index.facts_at(target).is_none_or(|facts| facts.has_subpath(&link.subpath))
             });
             if !there {
                 broken.push(link.target_text());

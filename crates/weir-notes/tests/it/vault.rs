@@ -38,7 +38,7 @@ pub(crate) fn load_folder(root: &Path) -> NoteIndex {
                 Box::new(facts_of(&name, &text))
             });
             let stamp = FileStamp { bytes, modified: 0 };
-            index.put_file(IndexedFile { path: name, stamp, hash: String::new(), facts });
+            index.put_file(&IndexedFile { path: name, stamp, hash: String::new(), facts });
         }
     }
     index

@@ -207,7 +207,8 @@ impl ArchiveWriter {
     }
 }
 
-fn file_header(bytes: u64, mode: u32) -> tar::Header {
+/// The head of a plain file in an archive.
+pub(crate) fn file_header(bytes: u64, mode: u32) -> tar::Header {
     let mut header = tar::Header::new_gnu();
     header.set_size(bytes);
     header.set_mode(mode);

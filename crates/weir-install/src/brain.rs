@@ -14,6 +14,7 @@ use weir_core::ids::Timestamp;
 use weir_core::record::sha256_hex;
 use weir_core::view::plain::visible_text;
 
+use crate::archive::file_header;
 use crate::failure::usage;
 
 /// What an export leaves beside its files, so that the next one knows them again.
@@ -77,11 +78,8 @@ pub fn brain_archive(entries: &[BrainEntry], now: Timestamp) -> std::io::Result<
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
     let seconds = u64::try_from(now.micros() / 1_000_000).unwrap_or(0);
     for file in export_files(entries) {
-        let mut header = tar::Header::new_gnu();
-        header.set_size(file.text.len() as u64);
-        header.set_mode(0o600);
+        let mut header = file_header(file.text.len() as u64, 0o600);
         header.set_mtime(seconds);
-        header.set_entry_type(tar::EntryType::Regular);
         tar.append_data(&mut header, Path::new(FOLDER).join(&file.name), file.text.as_bytes())?;
     }
     tar.into_inner()?.finish()

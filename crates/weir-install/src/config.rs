@@ -21,6 +21,7 @@ mod catalogue;
 mod check;
 #[cfg(test)]
 mod claims;
+mod declare;
 mod edit;
 mod file;
 #[cfg(test)]
@@ -39,8 +40,11 @@ mod secrets;
 mod servers;
 mod settings;
 
-pub use adopt::{ConfigAdditions, add_to_config_file, remove_endpoint, remove_server};
+pub use adopt::{
+    ConfigAdditions, add_to_config_file, config_text_with, remove_endpoint, remove_server,
+};
 pub use catalogue::{SettingEntry, setting_entries, setting_value_schemas, settings_schema};
+pub use declare::{add_tool_declarations, tool_declaration_lines};
 pub use edit::{add_rule, allow_here, remove_rule, set_value};
 pub use file::{insert, key_text, read_text};
 pub(crate) use guest::{narrower_mode, restrict_guest_config};
@@ -56,7 +60,8 @@ pub use servers::{
     McpOauthSettings, McpServerSettings, find_server_problem, name_problem, server_complaint,
 };
 pub use settings::{
-    HookSettings, OnFailure, SandboxTier, SearchSettings, SecretSettings, ServerSettings, Settings,
+    HandleSetting, HookSettings, OnFailure, SandboxTier, SearchSettings, SecretSettings,
+    ServerSettings, Settings,
 };
 
 use file::ConfigLayer;

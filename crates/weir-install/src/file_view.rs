@@ -14,10 +14,10 @@ use weir_engine::workspace::Workspace;
 use weir_notes::properties::find_frontmatter;
 pub use weir_notes::reading::{escape_words, read_address};
 pub use weir_tools::backlinks::Backlink;
-use weir_tools::backlinks::{BacklinkList, list_backlinks};
+use weir_tools::backlinks::BacklinkList;
 use weir_tools::canvas_preview::{CanvasPreview, preview_canvas};
+use weir_tools::note_links::{self, list_links};
 pub use weir_tools::note_links::{FileLink, FileLinkKind, FileLinkTarget};
-use weir_tools::note_links::{find_targets, list_links};
 
 mod links;
 
@@ -173,8 +173,7 @@ async fn find_links(workspace: &Arc<Workspace>, path: &str, preview: &FilePrevie
     let (within, of, mut links) = (workspace.clone(), path.to_owned(), written.clone());
     let look = tokio::task::spawn_blocking(move || {
         // Where the vault cannot be read the file is shown all the same.
-        let backlinks = list_backlinks(&within, &of).unwrap_or_default();
-        let _ = find_targets(&within, &of, &mut links);
+        let backlinks = note_links::find_links(&within, &of, &mut links).unwrap_or_default();
         FoundLinks { backlinks, links, pending: false }
     });
     match tokio::time::timeout(BACKLINKS_WAIT, look).await {

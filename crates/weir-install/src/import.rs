@@ -1,42 +1,73 @@
-//! Taking over what another agent's files say: servers, rules, permissions, hooks.
+//! Taking over what another agent's files say: instructions, agents, commands, skills, servers,
+//! rules, permissions, hooks, the model, and what was said in its sessions.
 //!
-//! Each reader (`claude`, `codex`, `opencode`) turns its files into items; here it is settled what
-//! becomes of each, and written. What would let more pass than before is never taken by the way:
-//! a person says yes to it. Servers come unpinned: none is started before it was approved.
+//! Each reader (`claude`, `codex`, …) turns its files into items; here it is settled what becomes
+//! of each. What would let more pass than before is never taken by the way: a person says yes to it.
+//! Servers come unpinned: none is started before it was approved. Not here: what a reader knows of
+//! its files, how it is written down (`write`) and taken back (`undo`).
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
-use weir_core::governance::rules::{RuleAction, RuleOrigin, RuleSet};
+use weir_core::governance::rules::RuleAction;
 use weir_core::profile::PermissionMode;
 
-use crate::config::{self, ConfigAdditions, HookSettings, McpServerSettings, SecretSettings};
+use crate::config::{HookSettings, McpServerSettings, SecretSettings};
 use crate::context::InstallationContext;
 use crate::failure::usage;
-use crate::wiring;
+use crate::models::load_catalogue;
 
-mod claude;
-mod codex;
+use findings::ImportFindings;
+
+pub use history::{HistoryLine, ImportedHistory, ImportedHistoryHead};
+pub use imported::{find_imported_history, list_imported_histories, search_imported_histories};
+pub use skills::ImportedSkillFile;
+pub use undo::{ImportUndoResult, undo_import};
+pub use write::write_import;
+
+mod command_rules;
+mod definitions;
 mod files;
-mod opencode;
+mod findings;
+mod history;
+mod hook;
+mod imported;
+mod listing;
+mod marked;
+mod model;
+mod outcome;
 mod rules;
 mod server;
+mod skills;
 mod texts;
+mod undo;
+mod unsaid;
+mod write;
 
-/// Whose files are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OtherAgent {
-    /// Claude Code.
-    ClaudeCode,
-    /// Codex.
-    Codex,
-    /// opencode.
-    Opencode,
+/// The readers, one file each; the name is what a person says.
+macro_rules! readers {
+    ($($reader:ident)*) => {
+        $(mod $reader;)*
+
+        /// Agents whose files can be read.
+        pub const IMPORT_READERS: &[ImportReader] = &[$($reader::READER),*];
+    };
 }
 
-/// Which of the two files of settings something goes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+readers! { claude codex cursor gemini goose opencode }
+
+/// How the files of one agent are read.
+#[derive(Debug, Clone, Copy)]
+pub struct ImportReader {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// Where its files are, for help.
+    pub files: &'static str,
+    read: fn(&files::ImportPlaces<'_>, &mut ImportFindings),
+}
+
+/// Which of the two files of settings, and which of the two folders, something goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImportTarget {
     /// The person's own.
@@ -67,12 +98,18 @@ pub enum ImportMapping {
     Rule(RuleAction, String),
     /// The permission mode.
     Mode(PermissionMode),
+    /// The model, by its name here.
+    Model(String),
     /// A server, and the secrets that it is given.
     Server(String, Box<McpServerSettings>, Vec<(String, SecretSettings)>),
     /// A hook for an event.
     Hook(String, HookSettings),
-    /// A file below the person's own folder, and its text.
+    /// A file below the person's own folder or the workspace's `.weir`, and its text.
     File(String, String),
+    /// A skill of this name, and its files.
+    Skill(String, Vec<ImportedSkillFile>),
+    /// What was said in a session: to be read, never to be gone on with.
+    History(Box<ImportedHistory>),
     /// Nothing, and why.
     Nothing(String),
 }
@@ -92,260 +129,44 @@ pub enum ImportOutcome {
 
 /// Everything that was found, and what becomes of it.
 pub struct ImportPlan {
+    /// Whose files they are.
+    pub agent: &'static str,
     /// Files that were read.
     pub read: Vec<String>,
+    /// Files that could not be, with the reason; each is an item too.
+    pub broken: Vec<String>,
     /// The items in the order of their files.
     pub items: Vec<(ImportItem, ImportOutcome)>,
 }
 
-/// What a reader finds.
-#[derive(Debug, Default)]
-struct ImportFindings {
-    read: Vec<String>,
-    items: Vec<ImportItem>,
-}
-
-/// Reads the files of `agent` below `home` and in the workspace.
+/// Reads the files of the agent called `agent` below `home` and in the workspace.
 ///
 /// # Errors
-/// A file that cannot be understood: file and line.
+/// There is no such agent, or none of its files can be understood: file and line.
 pub fn plan_import(
     cx: &InstallationContext,
-    agent: OtherAgent,
+    agent: &str,
     home: &Path,
 ) -> anyhow::Result<ImportPlan> {
-    let places = files::ImportPlaces { home, workspace: &cx.folder, environment: &cx.environment };
-    let found = match agent {
-        OtherAgent::ClaudeCode => claude::read_claude_files(&places),
-        OtherAgent::Codex => codex::read_codex_files(&places),
-        OtherAgent::Opencode => opencode::read_opencode_files(&places),
+    let Some(reader) = IMPORT_READERS.iter().find(|reader| reader.name == agent) else {
+        let names: Vec<&str> = IMPORT_READERS.iter().map(|reader| reader.name).collect();
+        return Err(usage(format!("{agent:?} is no agent to import from: {}", names.join(", "))));
     };
-    let found = found.map_err(usage)?;
-    let known = ExistingSetup::load_existing(cx)?;
-    let mut items: Vec<(ImportItem, ImportOutcome)> = Vec::new();
-    for item in found.items {
-        let twice = items.iter().any(|(other, _)| {
-            other.becomes == item.becomes
-                && other.target == item.target
-                && !matches!(item.becomes, ImportMapping::Nothing(_))
-        });
-        let outcome = match twice {
-            true => ImportOutcome::Left("stands in these files twice".into()),
-            false => known.outcome_of_item(&item, &items),
-        };
-        items.push((item, outcome));
-    }
-    Ok(ImportPlan { read: found.read, items })
-}
-
-/// Writes what is taken over; with `widening`, also what lets more pass.
-///
-/// # Errors
-/// A file cannot be written. Each file is changed whole or not at all.
-pub fn write_import(
-    cx: &InstallationContext,
-    plan: &ImportPlan,
-    widening: bool,
-) -> anyhow::Result<()> {
-    let files = cx.config_files();
-    for target in [ImportTarget::User, ImportTarget::Project] {
-        let wanted = |outcome: &ImportOutcome| {
-            *outcome == ImportOutcome::Taken || widening && *outcome == ImportOutcome::Widens
-        };
-        let mut additions = ConfigAdditions::default();
-        let items =
-            plan.items.iter().filter(|(item, outcome)| item.target == target && wanted(outcome));
-        for (item, _) in items {
-            match &item.becomes {
-                ImportMapping::Rule(action, text) => additions.rules.push((*action, text.clone())),
-                ImportMapping::Mode(mode) => additions.permission = Some(*mode),
-                ImportMapping::Server(name, server, secrets) => {
-                    additions.servers.push((name.clone(), server.as_ref().clone()));
-                    additions.secrets.extend(secrets.iter().cloned());
-                }
-                ImportMapping::Hook(event, hook) => {
-                    additions.hooks.push((event.clone(), hook.clone()))
-                }
-                ImportMapping::File(below, text) => add_file(&cx.dirs.config.join(below), text)?,
-                ImportMapping::Nothing(_) => {}
-            }
-        }
-        if !additions.is_empty() {
-            let path = match target {
-                ImportTarget::User => &files.user,
-                ImportTarget::Project => files.project_for_writing()?,
-            };
-            config::add_to_config_file(path, &additions)?;
-        }
-    }
-    Ok(())
-}
-
-/// Writes a file that is not there yet, with its folders.
-fn add_file(path: &Path, text: &str) -> anyhow::Result<()> {
-    let write = || {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
-        file.write_all(text.as_bytes())
+    let models = load_catalogue(cx)?;
+    let places = files::ImportPlaces {
+        home,
+        workspace: &cx.folder,
+        environment: &cx.environment,
+        models: &models,
+        is_own_home: cx.dirs.home.as_deref().is_some_and(|own| files::is_same(own, home)),
     };
-    write().map_err(|error| usage(format!("{}: {error}", path.display())))
-}
-
-/// What holds here already.
-struct ExistingSetup<'a> {
-    config: &'a config::WorkspaceConfig,
-    user: String,
-    project: String,
-    /// The person's own folder.
-    own: PathBuf,
-    rules: RuleSet,
-}
-
-impl<'a> ExistingSetup<'a> {
-    fn load_existing(cx: &'a InstallationContext) -> anyhow::Result<ExistingSetup<'a>> {
-        let (files, workspace) = (cx.config_files(), cx.open_workspace()?);
-        Ok(ExistingSetup {
-            config: cx.config()?,
-            user: files.user.display().to_string(),
-            project: files.project.display().to_string(),
-            own: cx.dirs.config.clone(),
-            rules: RuleSet::new(wiring::rule_context(cx, &workspace)),
-        })
+    let mut found = ImportFindings::default();
+    (reader.read)(&places, &mut found);
+    if let Some(why) = found.only_failure() {
+        return Err(usage(format!("{why}; nothing was imported")));
     }
-
-    fn target_file(&self, target: ImportTarget) -> &str {
-        match target {
-            ImportTarget::User => &self.user,
-            ImportTarget::Project => &self.project,
-        }
-    }
-
-    fn outcome_of_item(
-        &self,
-        item: &ImportItem,
-        before: &[(ImportItem, ImportOutcome)],
-    ) -> ImportOutcome {
-        match &item.becomes {
-            ImportMapping::Nothing(why) => ImportOutcome::Left(why.clone()),
-            ImportMapping::Rule(action, text) => self.of_rule(item.target, *action, text),
-            ImportMapping::Mode(mode) => self.of_mode(*mode),
-            ImportMapping::Server(name, server, secrets) => {
-                self.of_server(name, server, secrets, before)
-            }
-            ImportMapping::Hook(event, hook) => self.of_hook(item.target, event, hook),
-            ImportMapping::File(below, text) => self.of_file(below, text, before),
-        }
-    }
-
-    fn of_rule(&self, target: ImportTarget, action: RuleAction, text: &str) -> ImportOutcome {
-        if let Err(error) = self.rules.parse_rule(action, text, RuleOrigin::new("")) {
-            return ImportOutcome::Left(format!("{text} {}", error.problem));
-        }
-        let file = self.target_file(target);
-        // Also what a workspace that is not trusted says stands in its file.
-        let withheld = self.config.withheld.iter().any(|withheld| {
-            target == ImportTarget::Project
-                && action == RuleAction::Allow
-                && withheld.what == config::WithheldPart::AllowRule(text.to_owned())
-        });
-        let is_there =
-            self.config.rules.iter().any(|rule| {
-                rule.action == action && rule.text == text && rule.origin.source == file
-            });
-        match (is_there || withheld, action) {
-            (true, _) => ImportOutcome::There,
-            (false, RuleAction::Allow) => ImportOutcome::Widens,
-            (false, RuleAction::Ask | RuleAction::Deny) => ImportOutcome::Taken,
-        }
-    }
-
-    fn of_mode(&self, mode: PermissionMode) -> ImportOutcome {
-        let rank = |mode| PermissionMode::ALL.iter().position(|known| *known == mode);
-        let ours = self.config.settings.permission;
-        match rank(mode).cmp(&rank(ours)) {
-            std::cmp::Ordering::Less if self.config.is_set("permission") => {
-                ImportOutcome::Left(format!(
-                    "you have permission = \"{ours}\" already; change it with `weir config set \
-                 permission {mode}`"
-                ))
-            }
-            std::cmp::Ordering::Less => ImportOutcome::Taken,
-            std::cmp::Ordering::Equal => ImportOutcome::There,
-            std::cmp::Ordering::Greater => ImportOutcome::Widens,
-        }
-    }
-
-    fn of_server(
-        &self,
-        name: &str,
-        server: &McpServerSettings,
-        secrets: &[(String, SecretSettings)],
-        before: &[(ImportItem, ImportOutcome)],
-    ) -> ImportOutcome {
-        if let Some((field, why)) = config::find_server_problem(server) {
-            return ImportOutcome::Left(format!("{field} {why}").trim_start().to_owned());
-        }
-        match self.config.settings.mcp_servers.get(name) {
-            Some(own) if own == server => return ImportOutcome::There,
-            Some(_) => {
-                return ImportOutcome::Left(format!("you have another server called {name}"));
-            }
-            None => {}
-        }
-        let taken = |other: &ImportItem| matches!(&other.becomes, ImportMapping::Server(n, ..) if n == name);
-        if let Some((other, _)) = before.iter().find(|(other, _)| taken(other)) {
-            return ImportOutcome::Left(format!(
-                "{} has another server called {name}",
-                other.place
-            ));
-        }
-        let own = &self.config.settings.secrets;
-        let other =
-            secrets.iter().find(|(name, secret)| own.get(name).is_some_and(|o| o != secret));
-        if let Some((secret, _)) = other {
-            return ImportOutcome::Left(format!("you have another secret called {secret}"));
-        }
-        ImportOutcome::Taken
-    }
-
-    fn of_file(
-        &self,
-        below: &str,
-        text: &str,
-        before: &[(ImportItem, ImportOutcome)],
-    ) -> ImportOutcome {
-        let path = self.own.join(below);
-        let taken =
-            |other: &ImportItem| matches!(&other.becomes, ImportMapping::File(b, _) if b == below);
-        if let Some((other, _)) = before.iter().find(|(other, _)| taken(other)) {
-            return ImportOutcome::Left(format!("{} becomes {below} already", other.place));
-        }
-        match std::fs::read(&path) {
-            Ok(own) if own == text.as_bytes() => ImportOutcome::There,
-            Ok(_) => ImportOutcome::Left(format!("you have another {}", path.display())),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => ImportOutcome::Taken,
-            Err(error) => ImportOutcome::Left(format!("{}: {error}", path.display())),
-        }
-    }
-
-    fn of_hook(&self, target: ImportTarget, event: &str, hook: &HookSettings) -> ImportOutcome {
-        let file = self.target_file(target);
-        let raw = |origin| config::RawHook {
-            event: event.to_owned(),
-            index: 0,
-            settings: hook.clone(),
-            origin,
-        };
-        if let Err(why) = crate::hooks::ConfiguredHook::new(&raw(config::SettingOrigin::BuiltIn)) {
-            return ImportOutcome::Left(format!("as a hook it {why}"));
-        }
-        let is_there = self.config.hooks.iter().any(|known| {
-            known.event == event
-                && known.settings == *hook
-                && known.origin.to_string().starts_with(file)
-        });
-        if is_there { ImportOutcome::There } else { ImportOutcome::Widens }
-    }
+    found.close_findings();
+    let known = outcome::ExistingSetup::load_existing(cx)?;
+    let items = known.settle_items(found.items, found.unsaid);
+    Ok(ImportPlan { agent: reader.name, read: found.read, broken: found.broken, items })
 }

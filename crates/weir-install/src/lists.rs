@@ -54,8 +54,7 @@ pub struct AllowListEntry {
     pub for_all: bool,
     /// Name of the person who put the value on the list.
     pub by: String,
-    /// When it was added, in microseconds since 1970 (UTC).
-    #[schemars(with = "i64")]
+    /// When it was added (UTC).
     pub ts: Timestamp,
 }
 

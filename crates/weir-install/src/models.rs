@@ -113,11 +113,8 @@ pub async fn chosen_model_name(
     };
     let catalogue = load_catalogue(cx)?;
     let Some(text) = wish.or(set.as_deref()) else {
-        for vendor in catalogue.vendors() {
-            let (_, source) = vendor_endpoint(cx, &catalogue, vendor)?;
-            if let (Some(_), Some(name)) = (source, &vendor.default_model) {
-                return Ok(format!("{}/{name}", vendor.name));
-            }
+        if let Some(first) = first_keyed_model(cx, &catalogue)? {
+            return Ok(first.info.model.to_string());
         }
         return Ok(find_usable_model(cx).await?.info().model.to_string());
     };
@@ -165,11 +162,8 @@ pub async fn find_missing_for_model(
         let is_missing = resolved.vendor.needs_key && source.is_none();
         return Ok(is_missing.then(|| MissingForModel::Key(Box::new(resolved.vendor))));
     }
-    for vendor in catalogue.vendors() {
-        let (_, source) = vendor_endpoint(cx, &catalogue, vendor)?;
-        if source.is_some() && vendor.default_model.is_some() {
-            return Ok(None);
-        }
+    if first_keyed_model(cx, &catalogue)?.is_some() {
+        return Ok(None);
     }
     let variable = |name: &str| cx.environment.text_variable(name).map(String::from);
     let local = probe::first_local(&catalogue, &variable, &process_transport(cx)).await;
@@ -209,19 +203,29 @@ fn scripted_model(cx: &InstallationContext, file: &Path) -> anyhow::Result<Arc<d
     Ok(Arc::new(model))
 }
 
+/// The usual model of the first vendor for which there is a key.
+///
+/// # Errors
+/// The keys cannot be read; the vendor's usual model is none.
+pub(crate) fn first_keyed_model(
+    cx: &InstallationContext,
+    catalogue: &ModelCatalogue,
+) -> anyhow::Result<Option<ResolvedModel>> {
+    for vendor in catalogue.vendors() {
+        let (_, source) = vendor_endpoint(cx, catalogue, vendor)?;
+        if let (Some(_), Some(name)) = (source, &vendor.default_model) {
+            let resolved = catalogue.resolve_model(&format!("{}/{name}", vendor.name));
+            return resolved.map(Some).map_err(|error| usage(error.to_string()));
+        }
+    }
+    Ok(None)
+}
+
 /// The model when none is named: a key, then a local server, then an error that helps.
 async fn find_usable_model(cx: &InstallationContext) -> anyhow::Result<Arc<dyn Model>> {
     let catalogue = load_catalogue(cx)?;
-    for vendor in catalogue.vendors() {
-        let (_, source) = vendor_endpoint(cx, &catalogue, vendor)?;
-        if let (Some(_), Some(name)) = (source, &vendor.default_model) {
-            let resolved = catalogue.resolve_model(&format!("{}/{name}", vendor.name));
-            return connect_resolved_model(
-                cx,
-                &catalogue,
-                resolved.map_err(|error| usage(error.to_string()))?,
-            );
-        }
+    if let Some(first) = first_keyed_model(cx, &catalogue)? {
+        return connect_resolved_model(cx, &catalogue, first);
     }
     let variable = |name: &str| cx.environment.text_variable(name).map(String::from);
     match probe::first_local(&catalogue, &variable, &process_transport(cx)).await {

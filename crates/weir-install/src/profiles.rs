@@ -14,7 +14,7 @@ use crate::context::InstallationContext;
 use crate::failure::usage;
 pub use crate::loaded_profile::{LoadedProfile, ProfileLimits, ProfileSource};
 
-mod claude;
+pub(crate) mod claude;
 mod frontmatter;
 #[cfg(test)]
 mod fuzz;
@@ -221,9 +221,7 @@ fn list_profile_files(folder: &Path) -> Vec<PathBuf> {
 fn read_profile_file(path: &Path) -> Result<LoadedProfile, String> {
     let place = path.display();
     let length = std::fs::metadata(path).map_err(|e| format!("{place}: {e}"))?.len();
-    if length > FILE_BYTES_MAX {
-        return Err(format!("{place}: has {length} bytes; at most {FILE_BYTES_MAX} are read"));
-    }
+    check_profile_length(length).map_err(|why| format!("{place}: {why}"))?;
     let text = std::fs::read_to_string(path).map_err(|e| format!("{place}: {e}"))?;
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     let (file, notes) = if is_toml {
@@ -233,6 +231,24 @@ fn read_profile_file(path: &Path) -> Result<LoadedProfile, String> {
     };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     finish_profile(file, stem, notes).map_err(|why| format!("{place}: {why}"))
+}
+
+/// Whether a Markdown file that says this would be a profile: what stops `weir run` for a file of
+/// the person's own must not be written for them.
+///
+/// # Errors
+/// Why it would be none.
+pub(crate) fn check_profile_text(text: &str) -> Result<(), String> {
+    check_profile_length(text.len() as u64)?;
+    let (file, notes) = from_markdown(Path::new(""), text)?;
+    finish_profile(file, String::new(), notes).map(drop)
+}
+
+fn check_profile_length(length: u64) -> Result<(), String> {
+    match length > FILE_BYTES_MAX {
+        true => Err(format!("has {length} bytes; at most {FILE_BYTES_MAX} are read")),
+        false => Ok(()),
+    }
 }
 
 fn from_toml(text: &str) -> Result<ProfileFile, String> {

@@ -7,6 +7,7 @@ pub use crate::declared_server::{DeclaredServer, DeclaredServers, ServerOwner};
 use crate::failure::usage;
 
 mod browser;
+mod declarations;
 mod expand;
 pub mod packages;
 mod spec;

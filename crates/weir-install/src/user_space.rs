@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use weir_core::governance::lease::AnswerRight;
 use weir_core::governance::rules::Rule;
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::model::Thinking;
@@ -76,6 +77,8 @@ pub struct SessionPreferences {
     pub max_tool_calls: Option<u32>,
     /// It is a run of this scheduled agent: what the wish does not say follows from it.
     pub agent: Option<Box<ScheduledAgent>>,
+    /// Whom it may answer once: a mail of theirs started it.
+    pub answer: Option<AnswerRight>,
 }
 
 /// What a session's holder is called.
@@ -207,7 +210,8 @@ impl UserSpace {
         let folder = wish.workspace.as_deref().or(kept.map(|kept| kept.workspace.as_str()));
         let cx = self.at(folder.or(of_agent)).map_err(|error| refused(&error))?;
         if let Some(agent) = &wish.agent {
-            let wishes = self.of_agent(agent, wish).await?;
+            let answer = wish.answer.clone().or_else(|| kept.and_then(|kept| kept.answer.clone()));
+            let wishes = self.of_agent(agent, wish, answer).await?;
             let options = Box::pin(wiring::session_options(&cx, &wishes, kept)).await;
             return options.map_err(|error| refused(&error));
         }
@@ -225,7 +229,7 @@ impl UserSpace {
             // One that exists keeps the tools that it was opened with.
             only_tools: if kept.is_some() { wish.only_tools.clone() } else { only_tools(wish) },
             hosts: self.hosts().await?,
-            mail: self.mail_wish().await?,
+            mail: self.mail_wish(None).await?,
             attended: true,
             ..SessionOverrides::default()
         };

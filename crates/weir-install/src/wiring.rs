@@ -3,6 +3,7 @@
 //! Which value wins is decided here and nowhere else: a flag, then what the session was opened
 //! with, then profile and settings.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ use crate::profiles::{self, LoadedProfile};
 use crate::secrets;
 
 mod clock;
+mod first_start;
 mod guards;
 pub mod guest;
 mod helper_endpoint;
@@ -62,6 +64,7 @@ pub mod vendor_search;
 mod wishes;
 
 pub use clock::{SystemClock, WallClock};
+pub use first_start::find_first_start;
 pub use made::script_runner;
 pub use network::guarded_web;
 pub use plugins::installed_plugins;
@@ -289,10 +292,44 @@ pub async fn session_options(
 ) -> anyhow::Result<SessionOptions> {
     let wishes = &guest::narrow_guest_overrides(cx, wishes)?;
     let workspace = cx.open_workspace()?;
-    let mut profile = choose_profile(cx, wishes, kept)?;
+    let profile = choose_profile(cx, wishes, kept)?;
     // A wrong rule is said before a model is looked for, which may ask local servers.
     session_rules(cx, &workspace, wishes, kept)?;
     let model = choose_session_model(cx, wishes, kept, &profile).await?;
+    settle_session(cx, wishes, kept, ChosenParts { workspace, profile, model }).await
+}
+
+/// The same for a model that is already there, whatever wishes and settings name.
+///
+/// # Errors
+/// A usage error: no such profile, a rule that can never match, …
+pub async fn session_options_for_model(
+    cx: &InstallationContext,
+    wishes: &SessionOverrides,
+    kept: Option<&SessionConfig>,
+    model: Arc<dyn Model>,
+) -> anyhow::Result<SessionOptions> {
+    let wishes = &guest::narrow_guest_overrides(cx, wishes)?;
+    let workspace = cx.open_workspace()?;
+    let profile = choose_profile(cx, wishes, kept)?;
+    settle_session(cx, wishes, kept, ChosenParts { workspace, profile, model }).await
+}
+
+/// What is chosen first: tools and servers follow from it.
+struct ChosenParts {
+    workspace: Arc<Workspace>,
+    profile: LoadedProfile,
+    model: Arc<dyn Model>,
+}
+
+/// Gathers the tools, the servers and the rest, once folder, profile and model are chosen.
+async fn settle_session(
+    cx: &InstallationContext,
+    wishes: &SessionOverrides,
+    kept: Option<&SessionConfig>,
+    chosen: ChosenParts,
+) -> anyhow::Result<SessionOptions> {
+    let ChosenParts { workspace, mut profile, model } = chosen;
     let toolbox = build_toolbox_for_model(cx, &workspace, &model.info()).await?;
     made::add_dynamic_tools(cx, &toolbox, &workspace).await?;
     if let Some(mailbox) = &wishes.mail.mailbox {
@@ -374,6 +411,8 @@ pub fn session_options_with(
         recipes: recipe_policy(config),
         depth: 0,
         externalize_over: config.settings.context.externalize_over,
+        own_addresses: own_addresses(config),
+        answer: wishes.answer.clone(),
         link_bits: None,
         output_schema: wishes.output_schema.clone(),
         strict: wishes.strict,
@@ -413,7 +452,7 @@ pub fn session_options_with(
 
 /// Says of a new session whose model takes no tools that it can do nothing.
 fn warn_without_tools(cx: &InstallationContext, model: &ModelInfo, kept: Option<&SessionConfig>) {
-    if kept.is_none() && !model.has_ability("tools") {
+    if kept.is_none() && !model.takes_tools() {
         let name = &model.model;
         cx.notify(&format!("{name} takes no tools: it answers, and can do nothing"));
     }
@@ -427,7 +466,7 @@ pub fn load_session_tools(
     permission: PermissionMode,
     model: &ModelInfo,
 ) -> ToolLoading {
-    if !model.has_ability("tools") {
+    if !model.takes_tools() {
         return ToolLoading::default();
     }
     defer::split_loading(
@@ -648,6 +687,12 @@ pub fn session_rules(
         set.extend(own.cloned());
     }
     Ok(set)
+}
+
+/// The person's own addresses in the form in which they are compared (U5).
+pub(crate) fn own_addresses(config: &WorkspaceConfig) -> BTreeSet<String> {
+    let addresses = config.settings.person.addresses.iter();
+    addresses.map(|one| one.trim().to_ascii_lowercase()).filter(|one| !one.is_empty()).collect()
 }
 
 /// How the window is kept from bursting (X2).

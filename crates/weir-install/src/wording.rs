@@ -1,7 +1,10 @@
 //! Small forms of text that commands, pages and exported sessions share. Not here: words for facts
 //! (`weir_core::view::told`).
 
+use std::collections::BTreeSet;
+
 use weir_core::ids::Timestamp;
+use weir_core::label::Label;
 use weir_core::view::plain::visible_text;
 
 /// A moment for people: to the second, in UTC.
@@ -26,4 +29,30 @@ pub fn inline_code(text: &str) -> String {
 pub fn single_visible_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     visible_text(&words.join(" "))
+}
+
+/// The same, cut where it has more than so many characters.
+pub fn clip_line(text: &str, chars: usize) -> String {
+    let line = single_visible_line(text);
+    match line.char_indices().nth(chars) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
+/// Where the foreign words in something came from; `None`: nothing foreign is in it.
+pub fn external_origins_text(label: &Label) -> Option<String> {
+    label.is_external().then(|| names_text(&label.origins, "outside"))
+}
+
+/// What private data stood in the context that something was written in; `None`: none did.
+pub fn private_sources_text(label: &Label) -> Option<String> {
+    label.is_private().then(|| names_text(&label.sources, "of yours"))
+}
+
+fn names_text(names: &BTreeSet<String>, without: &str) -> String {
+    match names.is_empty() {
+        true => without.to_owned(),
+        false => names.iter().map(|name| single_visible_line(name)).collect::<Vec<_>>().join(", "),
+    }
 }

@@ -37,7 +37,10 @@ pub fn server_status(known: &KnownMcpServer) -> McpServerStatus {
     };
     let differences = pin.of_declaration(spec);
     match differences.is_empty() {
-        true => stands("approved", format!("approved, {} tools", pin.listing.tools.len())),
+        true => {
+            let unseen = known.unseen_declarations().unwrap_or_default();
+            stands("approved", format!("approved, {} tools{unseen}", pin.listing.tools.len()))
+        }
         false => stands("changed", in_words(&differences)),
     }
 }
@@ -65,7 +68,10 @@ pub async fn checked(
                 differences if words::closes_anything(&differences) => {
                     ("changed", in_words(&differences))
                 }
-                _ => ("ready", format!("works as approved: {words}")),
+                _ => {
+                    let unseen = known.unseen_declarations().unwrap_or_default();
+                    ("ready", format!("works as approved: {words}{unseen}"))
+                }
             },
         };
         McpServerStatus { word, detail, listing: Some(listing) }

@@ -9,7 +9,11 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Tab
 use weir_core::governance::rules::RuleAction;
 use weir_core::profile::PermissionMode;
 
-use super::edit::{check_config_text, open_config_document, push_rule, write_config_file};
+use super::edit::{
+    check_config_text, implicit_table, open_config_document, parse_config_document, push_rule,
+    write_config_file,
+};
+use super::file::read_text;
 use super::{HookSettings, McpServerSettings, SecretSettings};
 use crate::failure::usage;
 
@@ -18,6 +22,8 @@ use crate::failure::usage;
 pub struct ConfigAdditions {
     /// The permission mode.
     pub permission: Option<PermissionMode>,
+    /// The model, as provider/name.
+    pub model: Option<String>,
     /// Rules.
     pub rules: Vec<(RuleAction, String)>,
     /// Servers by name.
@@ -32,10 +38,19 @@ impl ConfigAdditions {
     /// Whether there is nothing to add.
     pub fn is_empty(&self) -> bool {
         self.permission.is_none()
+            && self.model.is_none()
             && self.rules.is_empty()
             && self.servers.is_empty()
             && self.secrets.is_empty()
             && self.hooks.is_empty()
+    }
+
+    /// Writes the text that [`config_text_with`] gave.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
+        write_config_file(path, text)
     }
 }
 
@@ -44,19 +59,26 @@ impl ConfigAdditions {
 /// # Errors
 /// The file cannot be read, or what would stand in it is not right.
 pub fn add_to_config_file(path: &Path, additions: &ConfigAdditions) -> anyhow::Result<()> {
-    let mut document = open_config_document(path)?;
+    ConfigAdditions::write_text(path, &config_text_with(path, additions)?.1)
+}
+
+/// What the file says (`None`: there is none), and what it would say with everything added; nothing
+/// is written.
+///
+/// # Errors
+/// As [`add_to_config_file`].
+pub fn config_text_with(
+    path: &Path,
+    additions: &ConfigAdditions,
+) -> anyhow::Result<(Option<String>, String)> {
+    let before = read_text(path).map_err(|why| usage(format!("{}: {why}", path.display())))?;
+    // Parsed from the text that is handed back, so that both are of one reading.
+    let mut document = parse_config_document(path, before.as_deref().unwrap_or_default())?;
     if let Some(mode) = additions.permission {
-        let value = toml_edit::value(mode.to_string());
-        match document.get_mut("permission").and_then(Item::as_value_mut) {
-            Some(old) => {
-                let decor = old.decor().clone();
-                *old = Value::from(mode.to_string());
-                *old.decor_mut() = decor;
-            }
-            None => {
-                document.insert("permission", value);
-            }
-        }
+        put_word(&mut document, "permission", &mode.to_string());
+    }
+    if let Some(model) = &additions.model {
+        put_word(&mut document, "model", model);
     }
     for (action, rule) in &additions.rules {
         push_rule(&mut document, path, *action, rule)?;
@@ -72,7 +94,21 @@ pub fn add_to_config_file(path: &Path, additions: &ConfigAdditions) -> anyhow::R
     }
     let text = document.to_string();
     check_config_text(path, &text)?;
-    write_config_file(path, &text)
+    Ok((before, text))
+}
+
+/// A setting of one word; the comment beside an old one stays.
+fn put_word(document: &mut DocumentMut, key: &str, word: &str) {
+    match document.get_mut(key).and_then(Item::as_value_mut) {
+        Some(old) => {
+            let decor = old.decor().clone();
+            *old = Value::from(word);
+            *old.decor_mut() = decor;
+        }
+        None => {
+            document.insert(key, toml_edit::value(word));
+        }
+    }
 }
 
 /// Takes the MCP server of this name out of a file; whether it was there.
@@ -111,11 +147,7 @@ fn put_named_table(
     name: &str,
     fields: Table,
 ) -> anyhow::Result<()> {
-    let parent = document.entry(table).or_insert_with(|| {
-        let mut table = Table::new();
-        table.set_implicit(true);
-        Item::Table(table)
-    });
+    let parent = document.entry(table).or_insert_with(|| Item::Table(implicit_table()));
     as_table(parent, path, table)?.insert(name, Item::Table(fields));
     Ok(())
 }
@@ -138,11 +170,7 @@ fn push_hook(
     event: &str,
     hook: &HookSettings,
 ) -> anyhow::Result<()> {
-    let parent = document.entry("hooks").or_insert_with(|| {
-        let mut table = Table::new();
-        table.set_implicit(true);
-        Item::Table(table)
-    });
+    let parent = document.entry("hooks").or_insert_with(|| Item::Table(implicit_table()));
     let parent = as_table(parent, path, "hooks")?;
     let list = parent.entry(event).or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
     let Some(list) = list.as_array_of_tables_mut() else {

@@ -87,6 +87,9 @@ fn check_limits(settings: &Settings) -> SettingComplaint {
     if limits.parallel_calls == 0 {
         return complaint("parallel_calls", "is 0: no call could run; set 1 or more");
     }
+    if limits.program_steps == 0 {
+        return complaint("program_steps", "is 0: no program could do anything; set 1 or more");
+    }
     if limits.budget_usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
         return complaint("budget_usd", "must be an amount above 0; leave it out for no bound");
     }

@@ -10,6 +10,13 @@ use super::file::{ConfigLayer, read_text};
 use super::{RawRule, SettingOrigin, WorkspaceConfig};
 use crate::failure::usage;
 
+/// A table whose own heading is left out.
+pub(super) fn implicit_table() -> Table {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    table
+}
+
 /// Sets `key` to `value` (TOML, or text that is no TOML).
 ///
 /// # Errors
@@ -23,11 +30,7 @@ pub fn set_value(path: &Path, key: &str, value: &str) -> anyhow::Result<()> {
     };
     let mut table: &mut dyn TableLike = document.as_table_mut();
     for part in tables {
-        let item = table.entry(part).or_insert_with(|| {
-            let mut table = Table::new();
-            table.set_implicit(true);
-            Item::Table(table)
-        });
+        let item = table.entry(part).or_insert_with(|| Item::Table(implicit_table()));
         table = item
             .as_table_like_mut()
             .ok_or_else(|| usage(format!("{key}: {part} is not a table in {}", path.display())))?;
@@ -145,9 +148,13 @@ pub(super) fn check_config_text(path: &Path, text: &str) -> anyhow::Result<()> {
 
 pub(super) fn open_config_document(path: &Path) -> anyhow::Result<DocumentMut> {
     let text = read_text(path).map_err(|why| usage(format!("{}: {why}", path.display())))?;
-    let text = text.unwrap_or_default();
+    parse_config_document(path, &text.unwrap_or_default())
+}
+
+/// The text of the file at `path`, to be changed.
+pub(super) fn parse_config_document(path: &Path, text: &str) -> anyhow::Result<DocumentMut> {
     text.parse().map_err(|error: toml_edit::TomlError| {
-        let line = error.span().map_or(1, |span| super::file::line_of(&text, &span));
+        let line = error.span().map_or(1, |span| super::file::line_of(text, &span));
         let message = error.message().replace('\n', "; ");
         usage(format!("{}:{line}: {message}", path.display()))
     })

@@ -3,7 +3,10 @@
 
 use weir_core::profile::PermissionMode;
 
-use super::WorkspaceConfig;
+use super::{SettingOrigin, WorkspaceConfig};
+
+/// The key of the person's own addresses.
+const ADDRESSES: &str = "person.addresses";
 
 /// The narrower of two modes.
 pub(crate) fn narrower_mode(a: PermissionMode, b: PermissionMode) -> PermissionMode {
@@ -14,6 +17,8 @@ pub(crate) fn narrower_mode(a: PermissionMode, b: PermissionMode) -> PermissionM
 /// Leaves of the installation's settings what an admin offers.
 pub(crate) fn restrict_guest_config(config: &mut WorkspaceConfig) {
     let offered = config.settings.server.people.clone();
+    let is_their_own =
+        matches!(config.origin_of_key(ADDRESSES), SettingOrigin::Browser { for_all: false, .. });
     let settings = &mut config.settings;
     settings.mcp_servers.retain(|name, _| offered.mcp_servers.contains(name));
     settings.secrets.retain(|name, _| offered.secrets.contains(name));
@@ -21,6 +26,10 @@ pub(crate) fn restrict_guest_config(config: &mut WorkspaceConfig) {
     // The variables are those of the installation.
     settings.commands.secrets.retain(|name| offered.secrets.contains(name));
     settings.commands.env.clear();
+    // Whoever set the installation up has other addresses.
+    if !is_their_own {
+        settings.person = super::settings::PersonSettings::default();
+    }
     // Addresses and certificates of the installation's own plugins.
     settings.plugins.clear();
     if !offered.hooks {

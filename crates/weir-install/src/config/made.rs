@@ -45,6 +45,7 @@ const PERSON: &[&str] = &[
     "context",
     "memory",
     "brain",
+    "person",
     "recipes",
     "prompt",
 ];

@@ -55,6 +55,8 @@ const TABLES: &[&str] = &[
     "models",
     "helpers",
     "web",
+    // Whoever names the person's addresses says where their words may go.
+    "person",
     "secrets",
     "sandbox",
     "hooks",
@@ -72,6 +74,7 @@ const LIMITS: &[&str] = &[
     "max_tool_calls",
     "consecutive_mistake_limit",
     "max_subtask_depth",
+    "program_steps",
     "budget_usd",
     "budget_tokens",
     "run_timeout",
@@ -228,6 +231,7 @@ pub(super) fn is_wider_limit(limit: &str, placed: &PlacedValue, below: &LimitSet
             or_off(new.consecutive_mistake_limit) > or_off(below.consecutive_mistake_limit)
         }
         "max_subtask_depth" => new.max_subtask_depth > below.max_subtask_depth,
+        "program_steps" => new.program_steps > below.program_steps,
         "budget_usd" => {
             new.budget_usd.unwrap_or(f64::INFINITY) > below.budget_usd.unwrap_or(f64::INFINITY)
         }

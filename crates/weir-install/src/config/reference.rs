@@ -77,7 +77,9 @@ cwd = ""
 unconfined = false
 read_tools = ["list_*"]
 send_tools = ["send_*"]
+tools = { "add_comment" = { sends = { to = ["issue"], content = ["body"] } } }
 trust_annotations = false
+trust_labels = false
 sampling = false
 timeout = "60s"
 start_timeout = "10s"

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use weir_core::tool::foreign;
+use weir_core::tool::{ToolDeclaration, foreign};
 
 use super::file::key_text;
 use super::settings::{SecretSettings, Settings};
@@ -48,8 +48,13 @@ pub struct McpServerSettings {
     /// Its tools that send something and answer that it was sent, as patterns: ["send_*"]. An
     /// acknowledgement of theirs (`ok`, an id) is not foreign text.
     pub send_tools: Vec<String>,
+    /// What its tools do, argument by argument, by names or patterns (U2):
+    /// `[mcp_servers.NAME.tools.send_mail]`, `sends = { to = ["to"], content = ["body"] }`.
+    pub tools: BTreeMap<String, ToolDeclaration>,
     /// A tool that says of itself that it only reads is believed.
     pub trust_annotations: bool,
+    /// An answer that it labels as public is not private. Its words stay foreign.
+    pub trust_labels: bool,
     /// It may ask the session's model to write something (sampling).
     pub sampling: bool,
     /// Most time a call may take; none: limits.tool_timeout.
@@ -80,7 +85,9 @@ impl Default for McpServerSettings {
             unconfined: false,
             read_tools: Vec::new(),
             send_tools: Vec::new(),
+            tools: BTreeMap::new(),
             trust_annotations: false,
+            trust_labels: false,
             sampling: false,
             timeout: None,
             start_timeout: None,
@@ -157,6 +164,14 @@ pub fn find_server_problem(server: &McpServerSettings) -> FieldProblem {
     for (field, span) in [("timeout", server.timeout), ("start_timeout", server.start_timeout)] {
         if span.is_some_and(|span| span.ms == 0 || span.ms > TIMEOUT_MS_MAX) {
             return wrong(field, "is not between 1ms and 24h");
+        }
+    }
+    for (name, declared) in &server.tools {
+        if let Err(problem) = declared.act_kind() {
+            return Some(("tools", format!("of {name:?} {problem}")));
+        }
+        if let Err(error) = weir_mcp::check_tool_pattern(name) {
+            return Some(("tools", format!("has {name:?}, which is no pattern of names: {error}")));
         }
     }
     match (server.command.trim().is_empty(), server.url.is_empty()) {
@@ -332,6 +347,18 @@ mod tests {
             ("[mcp_servers.a]\ncommand = \"x\"\nreads = [\"lib\"]\n", ".reads has \"lib\""),
             ("[mcp_servers.a]\ncommand = \"x\"\nenv = { \"a=b\" = \"\" }\n", ".env has"),
             ("[mcp_servers.a]\ncommand = \"x\"\ntimeout = \"0s\"\n", ".timeout is not"),
+            (
+                "[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a.tools.b]\ncontent = [\"c\"]\n",
+                ".tools of \"b\" says nothing",
+            ),
+            (
+                "[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a.tools.b]\nreads = true\nown = true\n",
+                "more than one",
+            ),
+            (
+                "[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a.tools.\"[\"]\nreads = true\n",
+                "no pattern",
+            ),
             ("[mcp_servers.a__b]\ncommand = \"x\"\n", "is no name of a server"),
             ("[mcp_servers.\"a b\"]\ncommand = \"x\"\n", "is no name of a server"),
             (

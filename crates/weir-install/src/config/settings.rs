@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::model::{Price, Thinking};
-use weir_core::profile::{Limits, PermissionMode};
+use weir_core::profile::{Limits, PROGRAM_STEPS, PermissionMode};
 use weir_core::schedule::MissedTicks;
 
 use super::plugins::{CommandsSettings, PluginSettings};
@@ -44,6 +44,8 @@ pub struct Settings {
     pub memory: MemorySettings,
     /// Your own knowledge store.
     pub brain: BrainSettings,
+    /// What Weir should know of you.
+    pub person: PersonSettings,
     /// Known ways to do a kind of task.
     pub recipes: RecipeSettings,
     /// Scheduled agents (`weir agents`).
@@ -88,6 +90,7 @@ impl Default for Settings {
             context: ContextSettings::default(),
             memory: MemorySettings::default(),
             brain: BrainSettings::default(),
+            person: PersonSettings::default(),
             recipes: RecipeSettings::default(),
             agents: AgentSettings::default(),
             prompt: PromptSettings::default(),
@@ -128,6 +131,8 @@ pub struct LimitSettings {
     pub(crate) max_subtask_depth: u32,
     /// Reads in flight at once.
     pub(crate) parallel_calls: u32,
+    /// Steps that one program of run_program may ask for.
+    pub(crate) program_steps: u32,
     /// Most USD a run may cost; none: no bound. A model without a known price is held by
     /// budget_tokens alone.
     pub budget_usd: Option<f64>,
@@ -151,6 +156,7 @@ impl Default for LimitSettings {
             power_steering_frequency: 0,
             max_subtask_depth: 2,
             parallel_calls: 8,
+            program_steps: PROGRAM_STEPS,
             budget_usd: None,
             budget_tokens: None,
             run_timeout: None,
@@ -171,6 +177,7 @@ impl LimitSettings {
             power_steering_frequency: self.power_steering_frequency,
             max_subtask_depth: self.max_subtask_depth,
             parallel_calls: self.parallel_calls,
+            program_steps: self.program_steps,
             budget_usd: self.budget_usd,
             budget_tokens: self.budget_tokens,
             run_timeout_ms: self.run_timeout.map(|span| span.ms),
@@ -254,6 +261,20 @@ pub struct ContextSettings {
     /// Results with more characters go to a file below .weir/tmp/ and are given by their beginning;
     /// 0: never.
     pub(crate) externalize_over: usize,
+    /// What servers, pages and other agents say stays beside the context, and the agent is given handles of
+    /// it: auto, where it has a tool that is declared to send, commit or destroy something; off, never.
+    pub(crate) handles: HandleSetting,
+}
+
+/// When foreign words stay beside the context (U6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HandleSetting {
+    /// Where a tool of the session acts on others.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
 }
 
 impl Default for ContextSettings {
@@ -262,6 +283,7 @@ impl Default for ContextSettings {
             condensing_enabled: true,
             condensing_threshold: 70,
             externalize_over: 2000,
+            handles: HandleSetting::Auto,
         }
     }
 }
@@ -293,6 +315,15 @@ pub struct BrainSettings {
     /// Agents may keep, change and forget entries of your brain without asking. What words from
     /// outside went into is asked about all the same.
     pub agent_may_keep: bool,
+}
+
+/// What Weir should know of the person (U5).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PersonSettings {
+    /// Your own addresses: mail addresses, names in a chat. What is sent to one of them and to nobody
+    /// else asks nothing.
+    pub addresses: Vec<String>,
 }
 
 /// Scheduled agents (M7).

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use weir_core::governance::label::{Integrity, Label, Taint};
+use weir_core::governance::lease::LeaseCall;
 use weir_core::governance::rules::{EffectPresence, Rule, RuleSet, Ruling};
 use weir_core::governance::{
     CallFacts, GateContext, GateName, GateOpinion, Judgement, Provenance, RecentCall, judge_each,
@@ -131,20 +132,23 @@ impl ExplanationCase {
         let profile = wiring::choose_profile(cx, &wishes, kept.as_deref())?;
         let config = cx.config()?;
         let mode = wiring::choose_permission_mode(config, &wishes, kept.as_deref(), &profile);
-        let mut rules = wiring::session_rules(cx, &workspace, &wishes, kept.as_deref())?;
+        let own = wiring::session_rules(cx, &workspace, &wishes, kept.as_deref())?;
         let all = toolbox.all_tools();
         let known: Vec<&str> = all.iter().map(|t| t.spec().name.as_str()).collect();
-        if let Some(error) = rules.check_tools(&known).first() {
+        if let Some(error) = own.check_tools(&known).first() {
             return Err(usage(error.to_string()));
         }
         let limits = wiring::session_limits(config, &wishes, &profile);
         let mut said = session.as_ref().map_or_else(Vec::new, |s| s.person_texts().to_vec());
         said.extend(supposed.said.iter().cloned());
-        if let Some(session) = &session {
-            rules = session.rules_with_leases(&rules, SystemClock::default().now());
-        }
-        prepare_workspace(cx, &workspace, &rules).await?;
+        let now = SystemClock::default().now();
+        let with_leases = |session: Option<&Session>, tool: &str, effects: &Effects| {
+            let call = LeaseCall { tool, effects };
+            session.map_or_else(|| own.clone(), |s| s.rules_with_leases(&own, now, call))
+        };
         let call = proposed_call(&supposed.tool, &supposed.input)?;
+        let rules = with_leases(session.as_ref(), &call.tool, &Effects::default());
+        prepare_workspace(cx, &workspace, &rules).await?;
         let sandbox = &config.settings.sandbox.tier;
         let off = matches!(sandbox, crate::config::SandboxTier::None);
         let case = ExplanationCase {
@@ -164,6 +168,8 @@ impl ExplanationCase {
             call,
         };
         let inspection = case.inspect_call(mode).await;
+        // What was granted by name becomes rules of this call only.
+        let rules = with_leases(case.session.as_ref(), &case.call.tool, &inspection.effects);
         let label = case.session.as_ref().map_or_else(Label::default, |s| s.label().clone());
         let profile = profile.profile;
         Ok((case, CallConditions { inspection, profile, mode, rules, limits, label, said }))
@@ -374,5 +380,6 @@ fn planning_tool_context(
         foreign: false,
         about: Arc::new(Value::Null),
         contents: Arc::new(BTreeMap::new()),
+        program: weir_engine::ports::ProgramAccess::none(),
     })
 }

@@ -1,248 +1,211 @@
-//! opencode: `opencode.json` and `opencode.jsonc` of the person (`~/.config/opencode`) and of the
-//! workspace.
+//! opencode: `~/.config/opencode` with `opencode.json` or `opencode.jsonc`, instructions, commands,
+//! agents and skills, the same of the workspace, and what was said in its sessions.
 
-use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
-use weir_core::governance::rules::RuleAction;
+use serde_json::Value;
 
+use super::definitions::{AgentDefinition, ToolNames, collect_definitions};
 use super::files::{ImportPlaces, ImportedFile, is_same};
-use super::server::{ImportedServer, map_server};
-use super::{ImportFindings, ImportItem, ImportMapping, ImportTarget, rules, texts};
+use super::history::{
+    HistoryFile, ImportedHistory, SessionFiles, list_history_files, parse_bounded, text_at,
+};
+use super::listing::{TreeBounds, list_tree};
+use super::marked::{MarkedField, leave_known};
+use super::model::put_model;
+use super::server::{ImportedServer, MappedServer, map_server, put_server, text_table};
+use super::skills::collect_skills;
+use super::texts::SlashCommand;
+use super::{ImportFindings, ImportMapping, ImportReader, texts};
 use crate::duration::TimeSpan;
 
-pub(super) fn read_opencode_files(places: &ImportPlaces<'_>) -> Result<ImportFindings, String> {
-    let mut found = ImportFindings::default();
+mod permission;
+
+pub(super) const READER: ImportReader = ImportReader {
+    name: "opencode",
+    files: "~/.config/opencode, and opencode.json and .opencode of the workspace",
+    read: read_opencode_files,
+};
+
+const SESSIONS: SessionFiles = SessionFiles { endings: &[".json"], folder: None };
+/// Messages of a session, and parts of a message.
+const OF_SESSION: TreeBounds = TreeBounds { depth_max: 0, entries_max: 50_000 };
+
+const TOOLS: ToolNames = &[
+    ("bash", &["run_shell", "read_shell_output", "kill_shell"]),
+    ("read", &["read_file"]),
+    ("list", &["list_files"]),
+    ("glob", &["glob"]),
+    ("grep", &["search_files"]),
+    ("write", &["write_file", "create_folder", "append_to_file"]),
+    ("edit", &["edit_file", "apply_patch"]),
+    ("patch", &["apply_patch"]),
+    ("webfetch", &["web_fetch"]),
+    ("todowrite", &["update_todo_list"]),
+    ("todoread", &["update_todo_list"]),
+    ("task", &["new_task"]),
+];
+
+/// What has no counterpart in its settings, and why.
+const LEFT: &[(&str, &str)] = &[
+    ("small_model", "which model helps is said here in [helpers]"),
+    ("mode", "is not read: profiles say which tools an agent has (`weir profiles`)"),
+    ("tools", "is not read: profiles say which tools an agent has (`weir profiles`)"),
+    ("default_agent", "is chosen here with `weir config set profile`"),
+    ("instructions", "is a list of files: name them with @ in AGENTS.md"),
+    ("provider", "endpoints are declared here with [providers.NAME]"),
+    ("disabled_providers", "a provider without a key is not used here"),
+    ("enabled_providers", "a provider without a key is not used here"),
+    ("plugin", "plugins are programs of that agent"),
+    ("formatter", "is a hook here: PostToolUse with a command"),
+    ("lsp", "no language servers are started here"),
+    ("keybinds", LOOKS),
+    ("theme", LOOKS),
+    ("tui", LOOKS),
+    ("layout", LOOKS),
+    ("username", LOOKS),
+    ("autoupdate", "updates are those of the package here"),
+    ("share", "sessions are shared only by a person here"),
+    ("snapshot", "what changes files is always checkpointed here"),
+    ("compaction", "when the context is condensed is a setting of its own here"),
+    ("watcher", "what is hidden stands in .weirignore here"),
+    ("server", "is set up here with `weir serve`"),
+    ("experimental", "is a switch of that program"),
+    ("$schema", "is about the file itself"),
+];
+const LOOKS: &str = "how the terminal looks is not taken over";
+
+fn read_opencode_files(places: &ImportPlaces<'_>, found: &mut ImportFindings) {
     let own = places.home.join(".config/opencode");
-    for (folder, target) in
-        [(own.as_path(), ImportTarget::User), (places.workspace, ImportTarget::Project)]
-    {
-        if target == ImportTarget::Project && is_same(folder, &own) {
+    let ours = places.workspace.join(".opencode");
+    for folder in [&own, places.workspace, &ours] {
+        if *folder != own && is_same(folder, &own) {
             continue;
         }
         for name in ["opencode.json", "opencode.jsonc"] {
-            if let Some(text) = ImportedFile::read_noted(&folder.join(name), &mut found)? {
-                of_file(&text, target, places, &mut found)?;
+            if let Some(text) = ImportedFile::read_noted(&folder.join(name), places, found) {
+                of_file(&text, places, found);
             }
         }
     }
-    texts::collect_instructions(&own.join("AGENTS.md"), "opencode", &mut found)?;
+    texts::collect_instructions(&own.join("AGENTS.md"), "opencode", places, found);
+    of_folder(&own, places, found);
+    if !is_same(&own, &ours) {
+        of_folder(&ours, places, found);
+    }
+    let agents = places.workspace.join("AGENTS.md");
+    texts::note_read_in_place(&agents, "instructions for this workspace", places, found);
+    let data = places.home.join(".local/share/opencode");
+    let keys = "keys are never imported; `weir auth set` keeps them";
+    texts::note_left(&data.join("auth.json"), "keys", keys, places, found);
+    let base = "is a database; only sessions in files (storage/) are read";
+    texts::note_left(&data.join("opencode.db"), "sessions in a database", base, places, found);
+    collect_sessions(&data.join("storage"), places, found);
+}
+
+/// Commands, agents and skills of a folder; each name is used with and without an s.
+fn of_folder(folder: &Path, places: &ImportPlaces<'_>, found: &mut ImportFindings) {
     for name in ["command", "commands"] {
-        texts::collect_slash_commands(&own.join(name), &mut found)?;
+        texts::collect_slash_commands(&folder.join(name), places, found);
     }
-    for name in ["agent", "agents"] {
-        texts::note_agent_definitions(&own.join(name), &mut found);
+    for name in ["agent", "agents", "mode", "modes"] {
+        collect_definitions(&folder.join(name), places, read_field, found);
     }
-    Ok(found)
+    for name in ["skill", "skills"] {
+        collect_skills(&folder.join(name), places, found);
+    }
+    for name in ["plugin", "plugins", "tool", "tools"] {
+        let why = "are programs of that agent; a hook or an MCP server does it here";
+        texts::note_left(&folder.join(name), name, why, places, found);
+    }
 }
 
-fn of_file(
-    text: &ImportedFile,
-    target: ImportTarget,
+/// A field of a definition of an agent.
+fn read_field(
+    field: &MarkedField<'_>,
+    agent: &mut AgentDefinition,
     places: &ImportPlaces<'_>,
-    found: &mut ImportFindings,
-) -> Result<(), String> {
-    let json = text.json_with_comments()?;
-    for (name, value) in json.get("mcp").and_then(Value::as_object).into_iter().flatten() {
-        found.items.push(of_server(text, name, value, target, places));
-    }
-    match json.get("permission") {
-        Some(Value::String(word)) => {
-            for kind in ["edit", "bash", "webfetch"] {
-                push_permission(text, kind, &Value::String(word.clone()), target, found);
-            }
+) -> bool {
+    match (field.key.as_str(), field.take_value()) {
+        ("prompt", Value::String(text)) => agent.role = text.clone(),
+        ("model", Value::String(model)) => agent.set_model(None, model, places),
+        ("tools", Value::Object(tools)) => {
+            let off = tools.iter().filter(|(_, on)| **on == Value::Bool(false));
+            let off: Vec<String> = off.map(|(name, _)| name.clone()).collect();
+            agent.deny_tools(&off, TOOLS);
         }
-        Some(Value::Object(kinds)) => {
-            for (kind, value) in kinds {
-                push_permission(text, kind, value, target, found);
-            }
+        // What it may not do is taken; what it may do more is judged here.
+        ("permission", Value::Object(kinds)) => {
+            let denied = kinds.iter().filter(|(_, word)| *word == "deny");
+            // There one permission is for everything that changes files.
+            let tools = denied.flat_map(|(kind, _)| match kind.as_str() {
+                "edit" => vec!["edit".to_owned(), "write".to_owned(), "patch".to_owned()],
+                kind => vec![kind.to_owned()],
+            });
+            agent.deny_tools(&tools.collect::<Vec<String>>(), TOOLS);
+            agent.notes.push("of its permission only what is denied is taken over".into());
         }
-        _ => {}
+        // Every profile can be spoken with and be a sub-agent.
+        ("mode", Value::String(_)) => {}
+        _ => return false,
     }
-    for key in ["agent", "mode", "tools", "model", "instructions", "command"] {
-        if json.get(key).is_some() {
-            let why = match key {
-                "model" => "its names are others here: `weir models`, then `weir config set model`",
-                "instructions" => "is a list of files: name them with @ in AGENTS.md",
-                "command" => "is written in a file here: commands/NAME.md in your own folder",
-                _ => "is not read: profiles say which tools an agent has (`weir profiles`)",
-            };
-            let becomes = ImportMapping::Nothing(why.into());
-            let (place, says) = (text.place_of_quoted(key), key.to_owned());
-            found.items.push(ImportItem { place, says, becomes, target, notes: Vec::new() });
-        }
-    }
-    Ok(())
+    true
 }
 
-/// One kind of permission: a word, or patterns with a word each, of which the last that fits counts.
-fn push_permission(
-    text: &ImportedFile,
-    kind: &str,
-    value: &Value,
-    target: ImportTarget,
-    found: &mut ImportFindings,
-) {
-    let (says, becomes) = match value {
-        Value::Object(patterns) => return patterns_of(text, kind, patterns, target, found),
-        Value::String(word) => {
-            let becomes = match parse_rule_action(word) {
-                Some(action) => all_of(kind, action),
-                None => ImportMapping::Nothing("is no answer that is known here".into()),
-            };
-            (format!("{kind}: {word}"), becomes)
-        }
-        _ => (kind.to_owned(), ImportMapping::Nothing("is neither a word nor patterns".into())),
+fn of_file(text: &ImportedFile, places: &ImportPlaces<'_>, found: &mut ImportFindings) {
+    let Some(document) = text.to_json(found) else { return };
+    let root = document.root_field();
+    for server in root.enter_key("mcp").map(|servers| servers.table_fields()).unwrap_or_default() {
+        of_server(&server, places, found);
+    }
+    if let Some(permission) = root.enter_key("permission") {
+        permission::collect_permissions(&permission, found);
+    }
+    if let Some(model) = root.enter_key("model")
+        && let Some(name) = model.take_text()
+    {
+        put_model(&model, None, name, places.models, found);
+    }
+    for agent in root.enter_key("agent").map(|agents| agents.table_fields()).unwrap_or_default() {
+        let mut definition =
+            AgentDefinition { name: agent.key.clone(), ..AgentDefinition::default() };
+        definition.read_fields(&agent, places, read_field);
+        let (becomes, notes) = definition.into_mapping();
+        agent.settle_value(format!("agent {}", agent.key), becomes, notes, found);
+    }
+    for command in
+        root.enter_key("command").map(|commands| commands.table_fields()).unwrap_or_default()
+    {
+        put_command(&command, found);
+    }
+    leave_known(&root, LEFT, found);
+    document.leave_rest(found);
+}
+
+/// `"name": {"template": "…", "description": "…"}`.
+fn put_command(command: &MarkedField<'_>, found: &mut ImportFindings) {
+    let value = command.take_value();
+    let fields = value.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    let notes = fields
+        .filter(|name| !matches!(*name, "template" | "description"))
+        .map(|name| format!("{name} is not taken over"));
+    let slash = SlashCommand {
+        description: text_at(value, "/description").to_owned(),
+        body: format!("{}\n", text_at(value, "/template")),
+        notes: notes.collect(),
     };
-    found.items.push(ImportItem {
-        place: text.place_of_quoted(kind),
-        says,
-        becomes,
-        target,
-        notes: Vec::new(),
-    });
+    let (says, becomes) = (format!("command /{}", command.key), slash.to_mapping(&command.key));
+    command.settle_value(says, becomes, slash.notes, found);
 }
 
-fn parse_rule_action(word: &str) -> Option<RuleAction> {
-    RuleAction::ALL.into_iter().find(|action| action.as_str() == word)
-}
-
-/// Everything of a kind.
-fn all_of(kind: &str, action: RuleAction) -> ImportMapping {
-    let allows = action == RuleAction::Allow;
-    let asks = action == RuleAction::Ask;
-    let rule = match kind {
-        "edit" if allows => "Edit(**)",
-        "edit" if asks => {
-            return needs_no_rule("files ask before they are changed in the mode ask");
-        }
-        "edit" => "Edit",
-        "bash" if asks => return needs_no_rule("commands ask in every mode but full"),
-        "bash" => "Shell",
-        "webfetch" => "Web",
-        "read" if allows => {
-            return needs_no_rule("what is in the workspace is read without asking");
-        }
-        "read" => "Read",
-        "task" if !allows => "Agent",
-        "list" | "glob" | "grep" | "lsp" | "todowrite" | "todoread" => {
-            return needs_no_rule("tools that only look ask nobody");
-        }
-        _ => return ImportMapping::Nothing(format!("{kind} is nothing that rules are about here")),
-    };
-    ImportMapping::Rule(action, rule.to_owned())
-}
-
-fn needs_no_rule(why: &str) -> ImportMapping {
-    ImportMapping::Nothing(format!("needs no rule: {why}"))
-}
-
-/// Here deny beats ask beats allow, there the last pattern wins. What an earlier, stronger answer
-/// would make void is left, so that nothing passes here that would not there.
-fn patterns_of(
-    text: &ImportedFile,
-    kind: &str,
-    patterns: &Map<String, Value>,
-    target: ImportTarget,
-    found: &mut ImportFindings,
-) {
-    let answers: Vec<(&String, Option<RuleAction>)> = patterns
-        .iter()
-        .map(|(pattern, word)| (pattern, word.as_str().and_then(parse_rule_action)))
-        .collect();
-    let all = answers.iter().find(|(pattern, _)| matches!(pattern.as_str(), "*" | "**"));
-    let all_denied = all.is_some_and(|(_, answer)| *answer == Some(RuleAction::Deny));
-    for (at, (pattern, answer)) in answers.iter().enumerate() {
-        let word = answer.map_or("?", RuleAction::as_str);
-        let says = format!("{kind} {pattern}: {word}");
-        let later = answers[at + 1..].iter().find(|(later, weaker)| {
-            covers_pattern(later, pattern) && weaker.is_some() && *weaker != *answer
-        });
-        let (becomes, notes) = match answer {
-            None => (ImportMapping::Nothing("is no answer that is known here".into()), Vec::new()),
-            Some(RuleAction::Allow) if later.is_some() => {
-                (ImportMapping::Nothing("a later pattern covers it".into()), Vec::new())
-            }
-            Some(_) if matches!(pattern.as_str(), "*" | "**") => match answer {
-                Some(answer) => (all_of(kind, *answer), Vec::new()),
-                None => (ImportMapping::Nothing(String::new()), Vec::new()),
-            },
-            Some(RuleAction::Allow | RuleAction::Ask) if all_denied => (
-                ImportMapping::Nothing(
-                    "everything is denied, and here no rule lifts a denial".into(),
-                ),
-                Vec::new(),
-            ),
-            Some(answer) => match pattern_here(kind, *answer, pattern) {
-                Ok((rule, notes)) => (ImportMapping::Rule(*answer, rule), notes),
-                Err(why) => (ImportMapping::Nothing(why), Vec::new()),
-            },
-        };
-        found.items.push(ImportItem {
-            place: text.place_of_quoted(pattern),
-            says,
-            becomes,
-            target,
-            notes,
-        });
-    }
-}
-
-/// Whether every text that fits `narrow` fits `wide`, as far as prefixes tell.
-fn covers_pattern(wide: &str, narrow: &str) -> bool {
-    match wide.strip_suffix('*') {
-        Some(prefix) => !prefix.contains('*') && narrow.starts_with(prefix.trim_end()),
-        None => wide == narrow,
-    }
-}
-
-fn pattern_here(kind: &str, action: RuleAction, pattern: &str) -> rules::MappedRule {
-    match kind {
-        "bash" => match pattern.strip_suffix(" *") {
-            Some(words) if !words.contains('*') => Ok((format!("Shell({words}:*)"), Vec::new())),
-            None if !pattern.contains('*') => Ok((format!("Shell({pattern})"), Vec::new())),
-            Some(_) | None => rules::wild_command(action, pattern),
-        },
-        "edit" | "read" => {
-            let kind = if kind == "read" { "Read" } else { "Edit" };
-            // There a * goes across folders.
-            let wide = action != RuleAction::Allow;
-            let path = match pattern.strip_suffix("/*") {
-                Some(folder) if wide => format!("{folder}/**"),
-                Some(_) | None => pattern.to_owned(),
-            };
-            Ok((format!("{kind}({path})"), Vec::new()))
-        }
-        "webfetch" => {
-            let host = pattern.split_once("://").map_or(pattern, |(_, rest)| rest);
-            let host = host.strip_suffix("/*").unwrap_or(host);
-            if host.contains('/') {
-                return Err("names a part of a host; rules here name hosts".into());
-            }
-            Ok(rules::map_web_host(host))
-        }
-        "task" => Ok((format!("Agent({pattern})"), Vec::new())),
-        _ => Err(format!("{kind} is nothing that rules are about here")),
-    }
-}
-
-fn of_server(
-    text: &ImportedFile,
-    name: &str,
-    value: &Value,
-    target: ImportTarget,
-    places: &ImportPlaces<'_>,
-) -> ImportItem {
+fn of_server(server: &MarkedField<'_>, places: &ImportPlaces<'_>, found: &mut ImportFindings) {
     let mut notes = Vec::new();
     let mut foreign = ImportedServer::default();
     let mut problem = None;
     // `{env:NAME}` is their word for `${NAME}`.
     let plain = |text: &str| text.replace("{env:", "${");
-    let table = |value: &Value| -> BTreeMap<String, String> {
-        let fields = value.as_object().into_iter().flatten();
-        fields.filter_map(|(k, v)| Some((k.clone(), plain(v.as_str()?)))).collect()
-    };
-    for (field, value) in value.as_object().into_iter().flatten() {
+    let table = |value: &Value| text_table(value, plain);
+    for (field, value) in server.take_value().as_object().into_iter().flatten() {
         match (field.as_str(), value) {
             ("type", _) => {}
             ("command", Value::Array(words)) => {
@@ -276,52 +239,75 @@ fn of_server(
     let becomes = match problem {
         Some(why) => ImportMapping::Nothing(why),
         None => {
-            let (becomes, more) = map_server(name, foreign, places.environment);
+            let (becomes, more) = map_server(&server.key, foreign, places.environment);
             notes.extend(more);
-            if target == ImportTarget::Project {
-                notes.push("it was for this folder only; here it holds everywhere".into());
-            }
             becomes
         }
     };
-    // Of a workspace's file too: its settings may be somebody else's to read.
-    ImportItem {
-        place: text.place_of_quoted(name),
-        says: format!("server {name}"),
-        becomes,
-        target: ImportTarget::User,
-        notes,
+    put_server(server, MappedServer { name: &server.key, becomes, notes }, places, found);
+}
+
+/// `session/PROJECT/ses_….json`, with `message/ses_…/msg_….json` and `part/msg_…/prt_….json`.
+fn collect_sessions(storage: &Path, places: &ImportPlaces<'_>, found: &mut ImportFindings) {
+    for path in list_history_files(&storage.join("session"), &SESSIONS, places, found) {
+        let Some(file) = HistoryFile::read_noted(&path, places, found) else { continue };
+        let mut history = ImportedHistory::new(READER.name, &file.stem, &file.name);
+        file.fill_history(&mut history, |history, value| {
+            history.head.title = text_at(value, "/title").to_owned();
+            history.head.workspace = text_at(value, "/directory").to_owned();
+            history.head.started = time_text(value.pointer("/time/created"));
+            say_messages(&file.stem, storage, places, history);
+        });
+        file.add_history(history, found);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn c1_import_opencodes_patterns_never_let_more_pass() {
-        for (wide, narrow, covered) in [
-            ("*", "git push", true),
-            ("git *", "git push *", true),
-            ("git push *", "git *", false),
-            ("git status", "git status", true),
-            ("git*", "github x", true),
-        ] {
-            assert_eq!(covers_pattern(wide, narrow), covered, "{wide} {narrow}");
+/// The messages of a session in their order, each with its parts.
+fn say_messages(
+    session: &str,
+    storage: &Path,
+    places: &ImportPlaces<'_>,
+    history: &mut ImportedHistory,
+) {
+    for message in files_of_session(&storage.join("message").join(session), history) {
+        let Some(message) = values_of(&message, places) else { continue };
+        let (role, id) = (text_at(&message, "/role"), text_at(&message, "/id"));
+        let at = time_text(message.pointer("/time/created"));
+        if !matches!(role, "user" | "assistant") || texts::file_name_problem(id).is_some() {
+            continue;
         }
-        use RuleAction::{Allow, Ask, Deny};
-        for (kind, action, pattern, rule) in [
-            ("bash", Allow, "git status *", Some("Shell(git status:*)")),
-            ("bash", Allow, "ls", Some("Shell(ls)")),
-            ("bash", Allow, "git*", None),
-            ("bash", Ask, "git push*", Some("Shell(git:*)")),
-            ("read", Deny, "*.env", Some("Read(*.env)")),
-            ("edit", Deny, "src/*", Some("Edit(src/**)")),
-            ("edit", Allow, "src/*", Some("Edit(src/*)")),
-            ("webfetch", Deny, "https://x.example/*", Some("Web(x.example)")),
-        ] {
-            let here = pattern_here(kind, action, pattern).map(|(rule, _)| rule).ok();
-            assert_eq!(here.as_deref(), rule, "{kind} {pattern}");
+        for part in files_of_session(&storage.join("part").join(id), history) {
+            if history.is_full() {
+                return history.cut_rest();
+            }
+            let Some(part) = values_of(&part, places) else { continue };
+            if part.get("synthetic") != Some(&Value::Bool(true)) {
+                history.say_content(role, &Value::Array(vec![part]), &at);
+            }
         }
     }
+}
+
+/// Files of messages or parts, by their names, which begin with when they were made.
+fn files_of_session(folder: &Path, history: &mut ImportedHistory) -> Vec<PathBuf> {
+    let listing = list_tree(folder, &OF_SESSION);
+    if !listing.left.is_empty() {
+        history.cut_rest();
+    }
+    let names = listing.names.into_iter().filter(|name| name.ends_with(".json"));
+    names.map(|name| folder.join(name)).collect()
+}
+
+/// A small file of a session; what cannot be understood says nothing.
+fn values_of(path: &Path, places: &ImportPlaces<'_>) -> Option<Value> {
+    const BYTES_MAX: u64 = 4 << 20;
+    let bytes = places.read_bytes(path, BYTES_MAX).ok()??;
+    parse_bounded(std::str::from_utf8(&bytes).ok()?)
+}
+
+/// Milliseconds since 1970 as a time.
+fn time_text(ms: Option<&Value>) -> String {
+    let ms = ms.and_then(Value::as_i64);
+    let time = ms.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    time.map(|time| time.to_string()).unwrap_or_default()
 }

@@ -1,12 +1,60 @@
 //! Rules of other agents as ours. Where a rule cannot say the same here, a deny or ask rule may say
-//! more and an allow rule may say less; else it is left with the reason.
+//! more and an allow rule may say less; else it is left with the reason, and what a deny or ask rule
+//! that is left is about is not allowed either. Not here: where rules stand.
 
 use weir_core::governance::rules::RuleAction;
 
+use super::marked::MarkedField;
 use super::server::name_here;
+use super::{ImportFindings, ImportItem, ImportMapping};
 
 /// A rule here, and what is not the same.
 pub(super) type MappedRule = Result<(String, Vec<String>), String>;
+
+/// A rule of another agent.
+pub(super) struct ForeignRule<'a> {
+    /// What it does with what it is about.
+    pub(super) action: RuleAction,
+    /// It in words.
+    pub(super) says: &'a str,
+    /// The kind of rule here that it is about, if there is one.
+    pub(super) about: Option<&'a str>,
+}
+
+/// A rule that was mapped.
+pub(super) fn put_rule<'f>(
+    field: &MarkedField<'_>,
+    rule: &ForeignRule<'_>,
+    mapped: MappedRule,
+    found: &'f mut ImportFindings,
+) -> &'f mut ImportItem {
+    let ForeignRule { action, says, about } = *rule;
+    let (becomes, notes) = match mapped {
+        Ok((here, notes)) => (ImportMapping::Rule(action, here), notes),
+        Err(why) => {
+            if let Some(about) = about.filter(|_| action != RuleAction::Allow) {
+                found.unsaid.add_denial(about, &field.place_text());
+            }
+            (ImportMapping::Nothing(why), Vec::new())
+        }
+    };
+    field.settle_value(says.to_owned(), becomes, notes, found)
+}
+
+/// The kind of rule here that a permission of Claude Code is about.
+pub(super) fn claude_rule_kind(text: &str) -> Option<&'static str> {
+    let text = text.trim();
+    match text.split('(').next().unwrap_or(text).trim() {
+        "Bash" => Some("Shell"),
+        "Read" | "NotebookRead" => Some("Read"),
+        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => Some("Edit"),
+        "WebFetch" => Some("Web"),
+        "Task" | "Agent" => Some("Agent"),
+        mcp if mcp.starts_with("mcp__") => Some("Mcp"),
+        "*" => Some("*"),
+        _ => None,
+    }
+}
 
 /// A permission of Claude Code: `Bash(npm run test:*)`, `Read(./.env)`, `mcp__github__search`.
 /// `base` is where a path from `/` begins: none for the workspace, else a folder below the home.
@@ -59,6 +107,9 @@ fn map_mcp_rule(rest: &str) -> MappedRule {
     let tool = if tool.is_empty() { "*" } else { tool };
     if tool != "*" && tool.contains('*') {
         return Err("has a pattern within the name of a tool".into());
+    }
+    if server.contains('*') {
+        return Err("is about the tools of several servers".into());
     }
     Ok((format!("Mcp({}:{tool})", name_here(server)), Vec::new()))
 }
@@ -159,6 +210,7 @@ mod tests {
             (Allow, "WebFetch(x)", "no domain"),
             (Allow, "Bash(ls", "parenthesis"),
             (Allow, "mcp__a__get_*", "pattern"),
+            (Deny, "mcp__*__delete", "several servers"),
         ] {
             let why = map_claude_rule(action, text, None).expect_err(text);
             assert!(why.contains(part), "{text}: {why}");

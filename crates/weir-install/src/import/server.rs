@@ -1,17 +1,33 @@
 //! A server of another agent as one of ours. Values that look secret are never copied into a file
 //! of settings: for an address they become a secret of their own, else the person is told what to
-//! do.
+//! do. Not here: which values look so, and what a workspace's file may not say (`plain`).
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use url::Url;
 use weir_sandbox::filtered_environment;
 
-use super::ImportMapping;
+use super::files::ImportPlaces;
+use super::marked::MarkedField;
+use super::{ImportFindings, ImportMapping, ImportTarget};
 use crate::config::{McpServerSettings, SecretSettings, name_problem};
+use crate::duration::TimeSpan;
 use crate::environment::ProcessEnvironment;
 use crate::keys::looks_secret;
 use crate::servers::{TemplatePart, packages, split_template};
+
+pub(super) use plain::is_secret;
+
+mod plain;
+
+/// Bytes of a value with its variables filled in.
+const FILLED_BYTES_MAX: usize = 64 * 1024;
+
+/// Of a server that was for one folder: here a server is the person's own.
+pub(super) const FOLDER_ONLY: &str = "it was for this folder only; here it holds everywhere";
+/// Why a server of the old transport is left.
+pub(super) const OLD_TRANSPORT: &str = "uses the transport sse, which is gone from the protocol";
 
 /// A server as another agent's file has it, variables as `${NAME}`.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +42,127 @@ pub(super) struct ImportedServer {
     pub(super) headers: BTreeMap<String, String>,
     /// The rest.
     pub(super) rest: McpServerSettings,
+}
+
+/// How another agent writes a table of servers down that has the shape of `.mcp.json`.
+#[derive(Clone, Copy)]
+pub(super) struct ServerDialect {
+    /// An address without a kind is one of the old transport.
+    pub(super) sse_addresses: bool,
+    /// Its words for variables as `${NAME}`.
+    pub(super) to_variables: fn(&str) -> String,
+    /// What is not the same for each of them.
+    pub(super) note: Option<&'static str>,
+}
+
+/// Each server of such a table. Those of a workspace's file become the person's own too: their
+/// variables are theirs.
+pub(super) fn collect_servers(
+    servers: &MarkedField<'_>,
+    dialect: &ServerDialect,
+    places: &ImportPlaces<'_>,
+    found: &mut ImportFindings,
+) {
+    for server in servers.table_fields() {
+        let (becomes, mut notes) = match parse_server(server.take_value(), dialect) {
+            Ok((foreign, mut notes)) => {
+                let (becomes, more) = map_server(&server.key, foreign, places.environment);
+                notes.extend(more);
+                (becomes, notes)
+            }
+            Err(why) => (ImportMapping::Nothing(why), Vec::new()),
+        };
+        notes.extend(dialect.note.map(str::to_owned));
+        let mapped = MappedServer { name: &server.key, becomes, notes };
+        put_server(&server, mapped, places, found);
+    }
+}
+
+/// A server that was read.
+pub(super) struct MappedServer<'a> {
+    /// Its name there.
+    pub(super) name: &'a str,
+    /// What it becomes.
+    pub(super) becomes: ImportMapping,
+    /// What is not the same.
+    pub(super) notes: Vec<String>,
+}
+
+/// Takes a server over. It becomes the person's own, so one that was for a
+/// workspace brings no secret and no program of that workspace.
+pub(super) fn put_server(
+    field: &MarkedField<'_>,
+    server: MappedServer<'_>,
+    places: &ImportPlaces<'_>,
+    found: &mut ImportFindings,
+) {
+    let MappedServer { name, mut becomes, mut notes } = server;
+    let of_workspace = field.import_target() == ImportTarget::Project;
+    if of_workspace {
+        notes.extend(plain::drop_secrets(&mut becomes));
+    }
+    if of_workspace && !notes.iter().any(|note| note == FOLDER_ONLY) {
+        notes.push(FOLDER_ONLY.to_owned());
+    }
+    if notes.iter().any(|note| note == FOLDER_ONLY)
+        && let ImportMapping::Server(_, server, _) = &becomes
+        && let Err(why) = plain::check_no_path_within(server, places.workspace)
+    {
+        becomes = ImportMapping::Nothing(why);
+    }
+    let item = field.settle_value(format!("server {name}"), becomes, notes, found);
+    item.target = ImportTarget::User;
+}
+
+/// A server in the shape of `.mcp.json`, and which of its fields are not known here.
+fn parse_server(
+    value: &Value,
+    dialect: &ServerDialect,
+) -> Result<(ImportedServer, Vec<String>), String> {
+    let fields = value.as_object().ok_or("is no object")?;
+    let mut foreign = ImportedServer::default();
+    let mut notes = Vec::new();
+    let plain = |text: &str| (dialect.to_variables)(text);
+    let sse = || Err(OLD_TRANSPORT.to_owned());
+    let kind = fields.get("type").and_then(Value::as_str);
+    for (field, value) in fields {
+        match (field.as_str(), value) {
+            ("type", Value::String(kind)) if kind == "sse" => return sse(),
+            ("url", Value::String(_)) if dialect.sse_addresses && kind.is_none() => return sse(),
+            ("type" | "description", _) => {}
+            ("command", Value::String(command)) => foreign.command.insert(0, plain(command)),
+            ("args", Value::Array(args)) => {
+                foreign.command.extend(args.iter().filter_map(Value::as_str).map(plain));
+            }
+            ("env", Value::Object(_)) => foreign.env = text_table(value, plain),
+            ("url" | "httpUrl", Value::String(url)) => foreign.url = plain(url),
+            ("headers", Value::Object(_)) => foreign.headers = text_table(value, plain),
+            ("cwd", Value::String(cwd)) => foreign.rest.cwd = plain(cwd),
+            ("timeout", Value::Number(ms)) => {
+                let ms = ms.as_u64().filter(|ms| *ms > 0);
+                foreign.rest.timeout = ms.map(|ms| TimeSpan { ms });
+            }
+            ("disabled", Value::Bool(disabled)) => foreign.rest.enabled = !disabled,
+            ("trust", Value::Bool(_)) => {
+                notes.push("trust is not taken over: its calls are judged like all".into());
+            }
+            _ => notes.push(format!("{field} is not taken over")),
+        }
+    }
+    Ok((foreign, notes))
+}
+
+/// Names with texts; numbers and truths as they are written.
+pub(super) fn text_table(
+    value: &Value,
+    plain: impl Fn(&str) -> String,
+) -> BTreeMap<String, String> {
+    let fields = value.as_object().into_iter().flatten();
+    let text = |value: &Value| match value {
+        Value::String(text) => plain(text),
+        value => value.to_string(),
+    };
+    fields.map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
 /// The name that a server has here: its own, as far as it can be one.
@@ -122,6 +259,7 @@ fn build_server_settings(
             }
         }
     }
+    plain::check_no_secret(&settings)?;
     Ok(settings)
 }
 
@@ -155,6 +293,9 @@ impl VariableFiller {
                     filled.push_str(value);
                     self.used.insert(name.to_owned());
                 }
+            }
+            if filled.len() > FILLED_BYTES_MAX {
+                return Err(format!("has a value of more than {FILLED_BYTES_MAX} bytes"));
             }
         }
         Ok(filled)

@@ -27,6 +27,10 @@ pub struct MailRule {
     /// Also what programs send by themselves: lists, notices of absence.
     #[serde(default)]
     pub automatic: bool,
+    /// The agent may answer the sender once, where the receiving server checked them and nothing but their
+    /// mail was read: what it writes goes to them without a question.
+    #[serde(default)]
+    pub answers: bool,
     /// The scheduled agent that it starts.
     pub agent: String,
 }
@@ -109,6 +113,7 @@ mod tests {
             subject: subject.into(),
             unchecked: false,
             automatic: false,
+            answers: false,
             agent: "a".into(),
         }
     }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 /// Their tools and ours. What is not here has no counterpart.
-const TOOLS: &[(&str, &[&str])] = &[
+pub(crate) const TOOLS: &[(&str, &[&str])] = &[
     ("Read", &["read_file", "list_files"]),
     ("LS", &["list_files"]),
     ("Grep", &["search_files"]),
@@ -20,7 +20,7 @@ const TOOLS: &[(&str, &[&str])] = &[
 ];
 
 /// Tools without which no agent can talk or end.
-const ALWAYS: [&str; 2] = ["attempt_completion", "ask_followup_question"];
+pub(crate) const ALWAYS: [&str; 2] = ["attempt_completion", "ask_followup_question"];
 
 /// The fields of a profile.
 pub(super) fn translate_agent_fields(
@@ -56,7 +56,7 @@ pub(super) fn translate_agent_fields(
 }
 
 /// A list, or words with commas between.
-fn split_word_list(value: &Value) -> Vec<String> {
+pub(crate) fn split_word_list(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().filter_map(Value::as_str).map(String::from).collect(),
         other => {

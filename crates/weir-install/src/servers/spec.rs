@@ -7,9 +7,10 @@ use sha2::{Digest as _, Sha256};
 use weir_core::secret::Secret;
 use weir_mcp::{
     FromPackage, OAuthSettings, ServerReach, ServerSpec, ServerTimeouts, ServerTransport,
-    ToolDeclarations,
+    ShippedDeclaration, ToolDeclarations,
 };
 
+use super::declarations::{self, ServerOrigin};
 use super::{DeclaredServer, ServerOwner, packages};
 use crate::context::InstallationContext;
 use crate::secrets;
@@ -83,13 +84,38 @@ impl DeclaredServer {
             start_ms: of.start_timeout.map_or(ServerTimeouts::default().start_ms, |span| span.ms),
             call_ms: of.timeout.map(|span| span.ms),
         };
-        let (trust_annotations, reads) = (of.trust_annotations, of.read_tools.clone());
-        spec.declared = ToolDeclarations { trust_annotations, reads, sends: of.send_tools.clone() };
+        spec.declared = ToolDeclarations {
+            trust_annotations: of.trust_annotations,
+            trust_labels: of.trust_labels,
+            reads: of.read_tools.clone(),
+            sends: of.send_tools.clone(),
+            tools: of.tools.clone(),
+            shipped: self.shipped_declarations(cx),
+        };
         spec.sampling = of.sampling;
         spec.protocol = non_empty_text(&of.protocol);
         spec.enabled = of.enabled;
         spec.oauth = oauth;
         Ok(spec)
+    }
+
+    /// What Weir knows of the tools of this package or host.
+    fn shipped_declarations(
+        &self,
+        cx: &InstallationContext,
+    ) -> BTreeMap<String, ShippedDeclaration> {
+        let package = self.started_package(cx);
+        let origin = ServerOrigin::of_server(&self.settings.url, package.as_ref());
+        let Some(server) = origin.and_then(|origin| declarations::find_server(&origin)) else {
+            return BTreeMap::new();
+        };
+        let looked_at = server.shipped_version().to_string();
+        let known = server.shipped_tools().map(|(name, hash, declared)| {
+            let (hash, declaration, looked_at) =
+                (hash.to_owned(), declared.clone(), looked_at.clone());
+            (name.to_owned(), ShippedDeclaration { hash, looked_at, declaration })
+        });
+        known.collect()
     }
 
     /// The program and its arguments: of an installed package, or as they stand.

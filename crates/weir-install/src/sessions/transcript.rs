@@ -118,7 +118,10 @@ fn event_fields_json(event: &Event) -> String {
 fn conversation_parts(event: &Event, seen: &Transcript) -> Option<(String, Vec<TranscriptPart>)> {
     Some(match event {
         Event::InputAccepted(f) => (f.by.clone(), block_parts(&f.content)),
-        Event::ModelReplied(f) => ("model".into(), reply_parts(f)),
+        Event::ModelReplied(f) => {
+            let as_read = seen.reply_as_read(f);
+            ("model".into(), reply_parts(as_read.as_ref().unwrap_or(f)))
+        }
         Event::CallJudged(f) => {
             let control = f.inspection.effects.control.as_ref();
             let verdict = match (f.verdict, control) {

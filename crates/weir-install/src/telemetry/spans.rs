@@ -221,8 +221,10 @@ impl FactSpans {
     }
 
     fn begin_call_spans(&self, open: &mut OpenSpans, at: Timestamp, proposed: &CallProposed) {
-        let parent =
-            open.turn.as_ref().or(open.run.as_ref()).map(|span| span.span_context().clone());
+        // A step stands below the call of its program.
+        let program = proposed.of.and_then(|of| open.calls.get(&of)).map(|call| &call.span);
+        let above = program.or(open.turn.as_ref()).or(open.run.as_ref());
+        let parent = above.map(|span| span.span_context().clone());
         let attributes = vec![KeyValue::new("gen_ai.tool.name", proposed.tool.clone())];
         let span = self.start_span("call", at, parent.as_ref(), attributes);
         let gate = self.start_span("gate", at, Some(span.span_context()), Vec::new());

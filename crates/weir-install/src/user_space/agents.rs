@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use weir_core::governance::lease::AnswerRight;
 use weir_core::ids::SessionId;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
@@ -270,11 +271,13 @@ impl UserSpace {
         &self,
         agent: &ScheduledAgent,
         wish: &SessionPreferences,
+        answer: Option<AnswerRight>,
     ) -> Result<SessionOverrides, InstallationError> {
         let wishes = crate::agents::agent_session_overrides(agent);
         Ok(SessionOverrides {
             hosts: self.hosts().await?,
-            mail: self.mail_wish().await?,
+            mail: self.mail_wish(answer.as_ref()).await?,
+            answer,
             model: wish.model.clone().or(wishes.model),
             permission: wish.permission.or(wishes.permission),
             thinking: wish.thinking.or(wishes.thinking),

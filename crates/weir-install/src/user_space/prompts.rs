@@ -58,8 +58,7 @@ pub struct PromptVersion {
     pub text: String,
     /// Who saved it; `outside`: the file was changed by another program.
     pub by: String,
-    /// When, in microseconds since 1970.
-    #[schemars(with = "i64")]
+    /// When it was written (UTC).
     pub ts: Timestamp,
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use weir_core::view::first_start::FirstStart;
 use weir_engine::ports::{PutOutcome, RecordEntry, Records};
 
 use super::UserSpace;
@@ -16,6 +17,7 @@ use crate::config::{
 };
 use crate::context::InstallationContext;
 use crate::failure::{InstallationError, refused};
+use crate::wiring::{self, SessionOverrides};
 
 /// What a value looks like: by this a page chooses its control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -194,6 +196,15 @@ impl UserSpace {
 }
 
 impl UserSpace {
+    /// What somebody is told who has said nothing here yet, and chose no permission mode (U13). `None`
+    /// also where that cannot be found out: no page waits for it.
+    pub async fn first_start(&self) -> Option<FirstStart> {
+        self.look_up_made().await.ok()?;
+        let cx = self.at(None).ok()?;
+        let (wishes, store) = (SessionOverrides::default(), self.store());
+        wiring::find_first_start(&cx, &wishes, Some(store.as_ref()), None).await
+    }
+
     /// Every setting as it is now.
     ///
     /// # Errors

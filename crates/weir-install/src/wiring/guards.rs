@@ -9,7 +9,7 @@ use weir_core::session::{Guards, SessionConfig};
 use weir_engine::ports::Model;
 use weir_sandbox::filtered_environment;
 
-use crate::config::WorkspaceConfig;
+use crate::config::{HandleSetting, WorkspaceConfig};
 use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::hooks::{CommandHooks, ConfiguredHook};
@@ -46,7 +46,10 @@ pub(super) fn load_hooks(
 /// It cannot be asked: what is missing. A guard without its judge would be none.
 pub(super) fn judge_model(cx: &InstallationContext) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
-    let needed = settings.security.validate_output || settings.security.screen_results;
+    // It reads the words of handles too, which sessions with servers can have.
+    let handles =
+        settings.context.handles != HandleSetting::Off && !cx.declared_servers()?.0.is_empty();
+    let needed = settings.security.validate_output || settings.security.screen_results || handles;
     helper_model(cx, needed, "helpers.judge", &settings.helpers.judge, "judges")
 }
 

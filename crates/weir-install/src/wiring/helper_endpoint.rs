@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use weir_core::model::ModelInfo;
 use weir_providers::http_model::ModelEndpoint;
+use weir_providers::transport::ModelTransport;
 
 use crate::context::InstallationContext;
 use crate::failure::usage;
@@ -12,16 +13,24 @@ use crate::models;
 
 /// A model that a setting names, and where it is asked.
 pub(super) struct HelperEndpoint {
-    pub(super) endpoint: ModelEndpoint,
-    pub(super) info: Arc<ModelInfo>,
+    endpoint: ModelEndpoint,
+    info: Arc<ModelInfo>,
     /// The setting, and where it stands.
     key: String,
 }
 
 impl HelperEndpoint {
-    /// The error that the model cannot be used, with the place of its setting.
-    pub(super) fn unusable_error(&self, why: impl std::fmt::Display) -> anyhow::Error {
-        unusable_helper(&self.key, &why)
+    /// What `make` makes of it.
+    ///
+    /// # Errors
+    /// It cannot be used: why, with the place of its setting.
+    pub(super) fn connect<T, E: std::fmt::Display>(
+        self,
+        cx: &InstallationContext,
+        make: impl FnOnce(ModelEndpoint, Arc<ModelInfo>, Arc<ModelTransport>) -> Result<T, E>,
+    ) -> anyhow::Result<T> {
+        make(self.endpoint, self.info, models::process_transport(cx))
+            .map_err(|why| unusable_helper(&self.key, &why))
     }
 }
 

@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use weir_core::tool::built_in::HANDLE_TOOLS;
 use weir_engine::ports::{PluginLine, PluginState, Plugins as _};
 use weir_engine::scene;
 use weir_engine::workspace::Workspace;
 
+use crate::config::HandleSetting;
 use crate::context::InstallationContext;
 
 /// Tools that reach servers.
@@ -34,6 +36,9 @@ pub(super) async fn idle_tool_names(
     }
     if settings.helpers.image.trim().is_empty() {
         idle.push("generate_image");
+    }
+    if settings.context.handles == HandleSetting::Off {
+        idle.extend(HANDLE_TOOLS);
     }
     if !crate::search::is_web_searched(cx)? {
         idle.extend(OF_ENGINES);

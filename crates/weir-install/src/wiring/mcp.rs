@@ -8,9 +8,10 @@ use std::sync::Arc;
 use weir_core::governance::label::Label;
 use weir_core::profile::Profile;
 use weir_core::tool::foreign;
+use weir_core::view::told::count_text;
 use weir_engine::ports::{Clock as _, StoredItem};
 use weir_engine::toolbox::Toolbox;
-use weir_mcp::{McpHub, McpOptions, Sampler, ServerPin, ServerSpec};
+use weir_mcp::{McpHub, McpOptions, Sampler, ServerPin, ServerSpec, ToolDeclarations};
 
 use super::SystemClock;
 use super::mcp_ask::SessionModel;
@@ -37,6 +38,47 @@ pub struct KnownMcpServer {
 }
 
 impl KnownMcpServer {
+    /// What the client is given.
+    ///
+    /// # Errors
+    /// A usage error: why it cannot be.
+    pub fn usable_spec(&self) -> anyhow::Result<&ServerSpec> {
+        let name = &self.declared.name;
+        self.spec.as_ref().map_err(|why| usage(format!("{name}: {why}")))
+    }
+
+    /// The same of a server that is switched on.
+    ///
+    /// # Errors
+    /// A usage error: it cannot be used, or is off.
+    pub fn enabled_spec(&self) -> anyhow::Result<&ServerSpec> {
+        let (name, spec) = (&self.declared.name, self.usable_spec()?);
+        match spec.enabled {
+            true => Ok(spec),
+            false => Err(usage(format!("{name} is disabled ({})", self.declared.place))),
+        }
+    }
+
+    /// That something else is declared of its tools than a person approved, in words that follow how it
+    /// stands; none: all is as they saw it.
+    pub fn unseen_declarations(&self) -> Option<String> {
+        let (pin, declared) = (self.pin.as_ref()?, self.declarations()?);
+        let count = pin.of_declared_tools(&declared.declared_tools(&pin.listing)).len();
+        (count > 0).then(|| {
+            format!(
+                "; of {} something else is declared than you approved, and each call of them is asked \
+                 about until `weir mcp-servers approve {}`",
+                count_text(count, "tool"),
+                self.declared.name
+            )
+        })
+    }
+
+    /// What is said of its tools.
+    pub fn declarations(&self) -> Option<&ToolDeclarations> {
+        self.spec.as_ref().ok().map(|spec| &spec.declared)
+    }
+
     /// The package that is installed for it: version and checksums.
     pub fn pinned_package(&self) -> Option<&str> {
         let spec = self.spec.as_ref().ok()?;
@@ -141,7 +183,11 @@ pub async fn of_session(
                      (`weir mcp-servers approve {name}`)"
                 ));
             }
-            (Ok(_), _) => {}
+            (Ok(_), _) => {
+                if let Some(unseen) = one.unseen_declarations() {
+                    cx.notify(&format!("the MCP server {name} is used{unseen}"));
+                }
+            }
         }
     }
     let hub = hub_with(cx, &known, Some(model.clone() as Arc<dyn Sampler>))?;

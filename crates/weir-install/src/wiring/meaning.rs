@@ -24,7 +24,6 @@ use weir_providers::embedding::{EmbeddingModel, TextVectors};
 use super::helper_endpoint::helper_endpoint;
 use super::vector_cache::VectorCache;
 use crate::context::InstallationContext;
-use crate::models;
 
 mod reading;
 #[cfg(test)]
@@ -365,9 +364,5 @@ fn is_below(name: &str, folder: &str) -> bool {
 pub(super) fn embedding_model(cx: &InstallationContext) -> anyhow::Result<Option<EmbeddingModel>> {
     let name = &cx.config()?.settings.helpers.embed;
     let Some(helper) = helper_endpoint(cx, "helpers.embed", name)? else { return Ok(None) };
-    let transport = models::process_transport(cx);
-    let (endpoint, info) = (helper.endpoint.clone(), helper.info.clone());
-    EmbeddingModel::new(endpoint, info, transport)
-        .map(Some)
-        .map_err(|why| helper.unusable_error(why))
+    helper.connect(cx, EmbeddingModel::new).map(Some)
 }

@@ -8,7 +8,6 @@ use weir_providers::picture::RemotePictureModel;
 
 use super::helper_endpoint::helper_endpoint;
 use crate::context::InstallationContext;
-use crate::models;
 
 /// The model that `helpers.image` names. Nothing is sent yet.
 ///
@@ -19,10 +18,6 @@ pub(super) fn picture_model(
 ) -> anyhow::Result<Option<Arc<dyn PictureModel>>> {
     let name = &cx.config()?.settings.helpers.image;
     let Some(helper) = helper_endpoint(cx, "helpers.image", name)? else { return Ok(None) };
-    let transport = models::process_transport(cx);
-    let (endpoint, info) = (helper.endpoint.clone(), helper.info.clone());
-    match RemotePictureModel::new(endpoint, info, transport) {
-        Ok(model) => Ok(Some(Arc::new(model))),
-        Err(why) => Err(helper.unusable_error(why)),
-    }
+    let model = helper.connect(cx, RemotePictureModel::new)?;
+    Ok(Some(Arc::new(model)))
 }

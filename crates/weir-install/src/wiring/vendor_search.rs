@@ -7,6 +7,7 @@ use weir_core::model::{ModelInfo, ModelRef};
 use weir_engine::ports::VendorSearch as _;
 use weir_providers::search::SearchModel;
 
+use super::helper_endpoint::helper_endpoint;
 use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::models;
@@ -34,14 +35,8 @@ fn likely_model(cx: &InstallationContext) -> anyhow::Result<ModelInfo> {
         let resolved = catalogue.resolve_model(text).map(|resolved| resolved.info);
         return Ok(resolved.unwrap_or_else(|_| ModelInfo::with_name(none)));
     }
-    for vendor in catalogue.vendors() {
-        let (_, source) = models::vendor_endpoint(cx, &catalogue, vendor)?;
-        if let (Some(_), Some(name)) = (source, &vendor.default_model) {
-            let model = ModelRef { provider: vendor.name.clone(), name: name.clone() };
-            return Ok(catalogue.model_info(&model));
-        }
-    }
-    Ok(ModelInfo::with_name(none))
+    let first = models::first_keyed_model(cx, &catalogue)?;
+    Ok(first.map_or_else(|| ModelInfo::with_name(none), |first| first.info))
 }
 
 /// The model that searches for a session with `session_model`, where a vendor is to search. `None`: no
@@ -58,27 +53,17 @@ pub(crate) fn search_model(
     if !settings.is_by_vendor() {
         return Ok(None);
     }
+    if let Some(named) = helper_endpoint(cx, "web.search.model", &settings.model)? {
+        return named.connect(cx, SearchModel::new).map(|model| Some(Arc::new(model)));
+    }
     let catalogue = models::load_catalogue(cx)?;
-    let named = settings.model.trim();
-    if named.is_empty() {
-        // A scripted model has no vendor.
-        let Ok(resolved) = catalogue.resolve_ref(&session_model.model) else { return Ok(None) };
-        if resolved.vendor.search_offer(&session_model.model.name).is_none() {
-            return Ok(None);
-        }
-        let (endpoint, _) = models::vendor_endpoint(cx, &catalogue, &resolved.vendor)?;
-        let info = Arc::new(session_model.clone());
-        let made = SearchModel::new(endpoint, info, models::process_transport(cx));
-        return made.map(|model| Some(Arc::new(model))).map_err(|error| usage(error.to_string()));
+    // A scripted model has no vendor.
+    let Ok(resolved) = catalogue.resolve_ref(&session_model.model) else { return Ok(None) };
+    if resolved.vendor.search_offer(&session_model.model.name).is_none() {
+        return Ok(None);
     }
-    let place = config.origin_of_key("web.search.model");
-    let wrong = |why: String| usage(format!("{place}: web.search.model cannot be used: {why}"));
-    let resolved = catalogue.resolve_model(named).map_err(|error| wrong(error.to_string()))?;
-    let (endpoint, source) = models::vendor_endpoint(cx, &catalogue, &resolved.vendor)?;
-    if resolved.vendor.needs_key && source.is_none() {
-        let vendor = &resolved.vendor.name;
-        return Err(wrong(format!("there is no key: run `weir auth set {vendor}`")));
-    }
-    let made = SearchModel::new(endpoint, Arc::new(resolved.info), models::process_transport(cx));
-    made.map(|model| Some(Arc::new(model))).map_err(|error| wrong(error.to_string()))
+    let (endpoint, _) = models::vendor_endpoint(cx, &catalogue, &resolved.vendor)?;
+    let info = Arc::new(session_model.clone());
+    let made = SearchModel::new(endpoint, info, models::process_transport(cx));
+    made.map(|model| Some(Arc::new(model))).map_err(|error| usage(error.to_string()))
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use weir_core::governance::lease::AnswerRight;
 use weir_core::model::Thinking;
 use weir_core::profile::{PermissionMode, Profile};
 use weir_core::schedule::ScheduledAgent;
@@ -52,6 +53,8 @@ pub struct SessionOverrides {
     pub hosts: Vec<String>,
     /// Mail that it may use.
     pub mail: MailWish,
+    /// Whom it may answer once.
+    pub answer: Option<AnswerRight>,
 }
 
 /// Mail that a session may use.

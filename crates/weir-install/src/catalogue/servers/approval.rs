@@ -7,7 +7,6 @@ use weir_mcp::{PinDifference, ServerListing, ServerPin, ServerSpec, in_words};
 
 use super::words;
 use crate::context::InstallationContext;
-use crate::failure::usage;
 use crate::wiring::mcp::{self, KnownMcpServer};
 
 /// What a server is and offers now, started and asked, and what of it differs from what was
@@ -25,12 +24,24 @@ pub async fn offer(
     let listing = hub.fetch_listing(name).await;
     hub.close().await;
     let listing = listing.map_err(|why| anyhow!("{name}: {why}"))?;
+    Ok(compare_offer(known, spec, listing))
+}
+
+/// What a server is with this declaration and this listing, and what of it differs from what was
+/// approved.
+pub fn compare_offer(
+    known: &KnownMcpServer,
+    spec: &ServerSpec,
+    listing: ServerListing,
+) -> (ServerPin, Vec<PinDifference>) {
+    let offered = ServerPin::from_listing(spec, listing);
     let mut differences = Vec::new();
     if let Some(pin) = &known.pin {
         differences.extend(pin.of_declaration(spec));
-        differences.extend(pin.of_listing(&listing));
+        differences.extend(pin.of_listing(&offered.listing));
+        differences.extend(pin.of_declared_tools(&offered.declared));
     }
-    Ok((ServerPin::from_listing(spec, listing), differences))
+    (offered, differences)
 }
 
 /// What a person has to read before they approve a server as it is now, and its hash.
@@ -41,12 +52,7 @@ pub async fn asked(
     cx: &InstallationContext,
     known: &KnownMcpServer,
 ) -> anyhow::Result<(ServerPin, String)> {
-    let name = &known.declared.name;
-    let spec = known.spec.as_ref().map_err(|why| usage(format!("{name}: {why}")))?;
-    if !spec.enabled {
-        return Err(usage(format!("{name} is disabled ({})", known.declared.place)));
-    }
-    let (pin, differences) = offer(cx, known, spec).await?;
+    let (pin, differences) = offer(cx, known, known.enabled_spec()?).await?;
     let text = shown(known, &pin.listing, &differences);
     Ok((pin, text))
 }
@@ -58,8 +64,9 @@ pub fn shown(
     differences: &[PinDifference],
 ) -> String {
     let mut text = words::describe_server(known);
+    let declared = known.declarations();
     if known.pin.is_none() {
-        text.push_str(&words::describe_listing(&known.declared.name, listing));
+        text.push_str(&words::describe_listing(&known.declared.name, listing, declared));
         text.push_str(&words::ways_out(known, listing));
         return text;
     }
@@ -74,7 +81,7 @@ pub fn shown(
     let named = differences.iter().filter_map(|difference| difference.tool.as_ref());
     for name in named {
         if let Some(tool) = listing.tools.get(name) {
-            text.push_str(&words::describe_tool(&known.declared.name, name, tool));
+            text.push_str(&words::describe_tool(&known.declared.name, name, tool, declared));
         }
     }
     text

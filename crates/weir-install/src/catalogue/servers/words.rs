@@ -4,7 +4,10 @@
 use serde_json::Value;
 use weir_core::tool::foreign;
 use weir_core::view::plain::visible_text;
-use weir_mcp::{DifferenceKind, ListedTool, PinDifference, ServerListing};
+use weir_mcp::{
+    DeclaredTool, DifferenceKind, ListedTool, PinDifference, ServerListing, ToolDeclarations,
+    propose_declaration,
+};
 
 use crate::config::McpServerSettings;
 use crate::wiring::mcp::KnownMcpServer;
@@ -78,15 +81,22 @@ pub fn describe_server(known: &KnownMcpServer) -> String {
         line("secrets in", names(&of.secrets));
     }
     line("only reads", of.read_tools.join(", "));
+    let tools = of.tools.iter().map(|(name, declared)| format!("{name}: {}", declared.describe()));
+    line("declared by you", tools.collect::<Vec<_>>().join(" · "));
     line("sends and confirms", of.send_tools.join(", "));
     let yes = |yes: bool, words: &str| if yes { words.to_owned() } else { String::new() };
     line("believed", yes(of.trust_annotations, "what tools declare about themselves"));
+    line("believed", yes(of.trust_labels, "what it says is public"));
     line("may ask", yes(of.sampling, "the session's model"));
     text
 }
 
-/// Every tool.
-pub fn describe_listing(server: &str, listing: &ServerListing) -> String {
+/// Every tool, and what `declared` says of each.
+pub fn describe_listing(
+    server: &str,
+    listing: &ServerListing,
+    declared: Option<&ToolDeclarations>,
+) -> String {
     let (name, version) = (visible_text(&listing.server), visible_text(&listing.version));
     let mut text = format!(
         "It identifies itself as {name} {version}, uses protocol {} and offers {} tools:\n",
@@ -94,7 +104,7 @@ pub fn describe_listing(server: &str, listing: &ServerListing) -> String {
         listing.tools.len()
     );
     for (name, listed) in &listing.tools {
-        text.push_str(&describe_tool(server, name, listed));
+        text.push_str(&describe_tool(server, name, listed, declared));
     }
     for note in &listing.notes {
         text.push_str(&format!("note: {}\n", visible_text(note)));
@@ -158,8 +168,38 @@ fn takes_text(schema: &Value) -> bool {
         || (is("object") && (!free_text(schema).is_empty() || schema.get("properties").is_none()))
 }
 
-/// One tool: the name under which it is called, what the model reads, what it takes.
-pub fn describe_tool(server: &str, name: &str, listed: &ListedTool) -> String {
+/// What is said of a tool's effects, and by whom.
+pub fn describe_effects(name: &str, listed: &ListedTool, declared: &ToolDeclarations) -> String {
+    match declared.find_declaration(name, listed) {
+        Some(DeclaredTool { problem: Some(problem), .. }) => {
+            format!("nobody knows: its declaration {problem}")
+        }
+        Some(found) => format!("{} ({})", found.declaration.describe(), found.source.as_str()),
+        None if declared.is_read_only(name, listed) => "only reads".to_owned(),
+        None if declared.is_sending(name) => {
+            "nobody knows, but it confirms what it sent".to_owned()
+        }
+        None => {
+            let known = declared.shipped.get(name);
+            let other = known
+                .map(|known| format!("; Weir knows it as it was in {}", known.looked_at))
+                .unwrap_or_default();
+            let proposed = propose_declaration(name, listed).map(|proposal| {
+                let (says, why) = (proposal.declaration.describe(), proposal.because);
+                format!("; proposed, since {why}: {says}")
+            });
+            format!("nobody knows: each call is asked about{other}{}", proposed.unwrap_or_default())
+        }
+    }
+}
+
+/// One tool: the name under which it is called, what the model reads, what it takes, what it does.
+pub fn describe_tool(
+    server: &str,
+    name: &str,
+    listed: &ListedTool,
+    declared: Option<&ToolDeclarations>,
+) -> String {
     let mut text = format!("\n  {}", visible_text(&foreign::foreign_tool_name(server, name)));
     if listed.says_read_only {
         text.push_str("  (declares itself read-only)");
@@ -178,6 +218,10 @@ pub fn describe_tool(server: &str, name: &str, listed: &ListedTool) -> String {
     let takes = schema_field_lines(&listed.input_schema);
     if !takes.is_empty() {
         text.push_str(&format!("      takes: {}\n", takes.join(", ")));
+    }
+    if let Some(declared) = declared {
+        let does = describe_effects(name, listed, declared);
+        text.push_str(&format!("      does: {}\n", visible_text(&does)));
     }
     text
 }
@@ -241,7 +285,8 @@ mod tests {
             }
         });
         let all = ServerListing::from_tools("srv", "1", "2025-11-25", vec![raw]);
-        let text = describe_listing("s", &all);
+        let text = describe_listing("s", &all, Some(&ToolDeclarations::default()));
+        assert!(text.contains("does: nobody knows"), "{text}");
         assert!(text.contains("mcp__s__"), "{text}");
         assert!(text.contains("Reads.\n      And "), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");

@@ -47,7 +47,7 @@ pub(super) async fn server_item(
     let mut text = words::describe_server(&known);
     if let Some(pin) = &known.pin {
         text.push('\n');
-        text.push_str(&words::describe_listing(name, &pin.listing));
+        text.push_str(&words::describe_listing(name, &pin.listing, known.declarations()));
     }
     let waiting = match asked {
         ServerProbe::No => None,

@@ -5,10 +5,11 @@ use http::request::Parts;
 use weir_install::people::{Person, Role};
 
 use crate::app::App;
-use crate::auth::events::{self, EventActor};
+use crate::auth::events::EventActor;
 use crate::auth::factors::{self, SecondFactorPolicy};
 use crate::auth::{ClientInfo, RevocationNotice, accounts, invitations, password, tokens};
 use crate::caller::Caller;
+use crate::person_news::note_account_event;
 use crate::problem::{HandlerResult, ProblemDetails};
 
 /// An admin at work: an argument of every handler that only admins may reach. Whoever is none is
@@ -57,7 +58,7 @@ fn last_admin() -> ProblemDetails {
 impl AdminContext {
     async fn note_event(&self, what: &str, person: &Person, detail: &str) -> HandlerResult<()> {
         let doer = EventActor { by: &self.caller.person.name, address: Some(self.client.address) };
-        events::record_event(&self.app.auth.shelf, doer, what, &person.name, detail).await
+        note_account_event(&self.app, doer, person, what, detail).await
     }
 
     /// Somebody by their id.

@@ -189,8 +189,7 @@ pub(crate) async fn load_agent(
 }
 
 async fn find_kept_agent(store: &dyn Store, name: &str) -> HandlerResult<StoredItem> {
-    let mut kept = store.stored_items(KEPT_AGENT).await?.into_iter();
-    kept.find(|kept| kept.name == name).ok_or_else(|| missing_agent(name))
+    store.stored_item(KEPT_AGENT, name).await?.ok_or_else(|| missing_agent(name))
 }
 
 fn missing_agent(name: &str) -> ProblemDetails {
@@ -198,7 +197,11 @@ fn missing_agent(name: &str) -> ProblemDetails {
 }
 
 async fn load_runs(store: &dyn Store, name: &str, limit: usize) -> HandlerResult<Vec<AgentRun>> {
-    let filter = AgentRunFilter { agent: Some(name.to_owned()), open: false, limit: Some(limit) };
+    let filter = AgentRunFilter {
+        agent: Some(name.to_owned()),
+        limit: Some(limit),
+        ..AgentRunFilter::default()
+    };
     Ok(store.agent_runs(&filter).await?)
 }
 

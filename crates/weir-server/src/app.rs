@@ -27,10 +27,12 @@ use crate::tls::ServerCertificate;
 pub(crate) mod follow_status;
 pub(crate) mod health_monitor;
 mod listen;
+pub(crate) mod notice_waker;
 mod schedule_waker;
 
 use follow_status::FollowStatuses;
 use health_monitor::HealthMonitor;
+use notice_waker::NoticeWaker;
 use schedule_waker::ScheduleWaker;
 
 /// Settings of a server.
@@ -103,6 +105,8 @@ pub struct AppState {
     pub(crate) schedules: ScheduleWaker,
     /// What people are told outside chats.
     pub(crate) notices: NoticeInbox,
+    /// By which sessions say that there may be something to tell.
+    pub(crate) notice_waker: NoticeWaker,
     /// The sender of notices to channels.
     pub(crate) channel_sender: Arc<ChannelSender>,
     /// How mail accounts that are followed here stand.
@@ -161,6 +165,7 @@ impl App {
             chats: ChatCache::default(),
             recent_workspaces: RecentWorkspaces::default(),
             schedules: ScheduleWaker::default(),
+            notice_waker: NoticeWaker::default(),
             channel_sender,
             mail: FollowStatuses::default(),
             rates: RateLimits::new(options.limits.requests_per_minute),

@@ -93,7 +93,17 @@ impl From<&BrainEntry> for BrainLine {
 
 /// A passage on one line.
 fn shorten_text(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        // No character has more than four bytes: what follows is cut off.
+        if line.len() > 4 * EXCERPT_CHARS {
+            break;
+        }
+    }
     match line.char_indices().nth(EXCERPT_CHARS) {
         Some((at, _)) => format!("{}…", line[..at].trim_end()),
         None => line,
@@ -163,14 +173,6 @@ pub(crate) async fn find_lines(
     let hits = hits.map_err(ProblemDetails::internal_failure)?;
     let line = |hit: &BrainHit| BrainLine::with_excerpt(&hit.entry, &hit.passage);
     Ok(hits.iter().map(line).collect())
-}
-
-/// All entries that count, for an export.
-///
-/// # Errors
-/// The store refuses.
-pub(crate) async fn active_entries(space: &UserSpace) -> HandlerResult<Vec<BrainEntry>> {
-    Ok(brain::list_entries(space.store().as_ref(), BrainFilter::active_only()).await?)
 }
 
 /// The entry of this id.

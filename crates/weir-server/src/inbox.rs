@@ -1,19 +1,15 @@
-//! Everything that waits for a person, over all of their sessions (S10): one walk, which the page,
-//! the count in every page's frame and the API show. Not here: how it is shown, and answering it
-//! (`live::tell`).
+//! Everything that waits for a person, over all of their sessions (S10): one list, which the page, the
+//! count in every page's frame and the API show. It is read from what the store keeps of it, so it
+//! costs as much as what waits, however long the sessions are. Not here: how it is shown, answering it
+//! (`live::tell`), and who is told of it elsewhere (`person_news`).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use weir_core::ids::{SessionId, Timestamp};
-use weir_core::session::child;
+use weir_core::ids::Timestamp;
 use weir_core::view::transcript::PendingAsk;
-use weir_engine::host::SessionState;
-use weir_engine::ports::{SessionFilter, SessionMeta};
-use weir_install::user_space::UserSpace;
-
-use crate::app::App;
-use crate::live::fold;
-use crate::problem::HandlerResult;
+use weir_engine::open_asks::{OpenAsk, list_open_asks};
+use weir_engine::ports::{SessionMeta, Store, StoreError};
 
 /// Something that waits for a person.
 pub(crate) struct InboxEntry {
@@ -25,40 +21,28 @@ pub(crate) struct InboxEntry {
     pub(crate) ask: PendingAsk,
 }
 
-/// Everything of a person that waits for an answer; what waits longest comes first.
+/// Everything in a person's store that waits for an answer; what waits longest comes first.
 ///
 /// # Errors
-/// A journal cannot be read.
-pub(crate) async fn list_inbox(app: &App, space: &UserSpace) -> HandlerResult<Vec<InboxEntry>> {
-    let store = space.store();
+/// The store cannot be read.
+pub(crate) async fn list_inbox(store: &dyn Store) -> Result<Vec<InboxEntry>, StoreError> {
+    let mut tops: HashMap<_, Option<Arc<SessionMeta>>> = HashMap::new();
     let mut found = Vec::new();
-    for meta in store.list_sessions(&SessionFilter::default()).await? {
-        // A question outlives its run where nobody could answer it; what a sub-agent asks is told
-        // by the session that started it.
-        let may_wait = matches!(meta.status.as_str(), "waiting" | "running" | "needs_input");
-        if !may_wait || child::parent_of(&meta.id).is_some() {
-            continue;
-        }
-        if !may_ask(app, space, &meta.id).await {
-            continue;
-        }
-        let folded = fold::load_session_fold(store.as_ref(), &meta.id).await?;
-        let top = Arc::new(meta);
-        found.extend(folded.open_asks().into_iter().map(|asked| InboxEntry {
-            top: top.clone(),
-            since: asked.ts,
-            ask: asked.fact,
-        }));
+    for OpenAsk { session, asked } in list_open_asks(store).await? {
+        let top = match tops.get(&session) {
+            Some(top) => top.clone(),
+            None => {
+                let top = store.session_meta(&session).await?.filter(may_wait).map(Arc::new);
+                tops.insert(session, top.clone());
+                top
+            }
+        };
+        found.extend(top.map(|top| InboxEntry { top, since: asked.ts, ask: asked.fact }));
     }
-    found.sort_by_key(|entry| entry.since);
     Ok(found)
 }
 
-/// Whether somebody may be waited for in a session. One that runs here says so from memory: most of
-/// those that run ask nothing, and their journals are not read for the inbox. Of others the journal
-/// tells.
-async fn may_ask(app: &App, space: &UserSpace, id: &SessionId) -> bool {
-    let Some(server_session) = app.sessions.find_session_here(space, id) else { return true };
-    server_session.live.catch_up().await;
-    server_session.live.read_state(SessionState::has_open_requests)
+/// Whether an answer still leads anywhere. A question outlives its run where nobody could answer it.
+fn may_wait(meta: &SessionMeta) -> bool {
+    matches!(meta.status.as_str(), "waiting" | "running" | "needs_input")
 }

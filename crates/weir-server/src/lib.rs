@@ -31,6 +31,7 @@ pub mod offscreen;
 mod openapi;
 mod page;
 mod peer;
+mod person_news;
 mod problem;
 mod recent_workspaces;
 pub mod render;

@@ -1,5 +1,6 @@
 //! What a person is told outside a chat: kept in a list of theirs, shown by the bell of every page,
-//! and handed to whatever sends it further. Not here: web push, webhooks, mail.
+//! and handed to whatever sends it further. Whoever produces one calls [`NoticeSink`]; what waits in
+//! sessions and runs that ended are found elsewhere (`person_news`). Not here: how it is sent (`sender`).
 
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::{PutOutcome, RecordEntry, Records};
 use weir_install::failure::InstallationError;
 use weir_install::people::PersonId;
@@ -81,8 +83,7 @@ pub(crate) struct NoticeEntry {
     pub(crate) notice: Notice,
     /// They saw it.
     pub(crate) seen: bool,
-    /// When it came, in microseconds since 1970.
-    #[schemars(with = "i64")]
+    /// When it came (UTC).
     pub(crate) ts: Timestamp,
 }
 
@@ -192,9 +193,14 @@ impl NoticeInbox {
 #[async_trait]
 impl NoticeSink for NoticeInbox {
     async fn notify_person(&self, person: &PersonId, notice: Notice) {
+        // Models and servers word it: no character may make it read otherwise than it is.
+        let plain = |text: &str, most: usize| {
+            let cut: String = text.chars().take(most).collect();
+            cut.lines().map(visible_text).collect::<Vec<_>>().join("\n")
+        };
         let notice = Notice {
-            title: notice.title.chars().take(TITLE_CHARS_MAX).collect(),
-            text: notice.text.chars().take(TEXT_CHARS_MAX).collect(),
+            title: plain(&notice.title, TITLE_CHARS_MAX),
+            text: plain(&notice.text, TEXT_CHARS_MAX),
             // Elsewhere would be a way to lead people off this server.
             link: Some(notice.link).filter(|link| is_own(link)).unwrap_or_default(),
             kind: notice.kind,

@@ -34,6 +34,11 @@ pub fn markdown_as(text: &str, style: &MarkdownStyle<'_>) -> PreEscaped<String> 
     PreEscaped(clean::clean_html(&markdown::markdown_html(text, style)))
 }
 
+/// The same without such addresses, its highest heading on this level of the page: 2 to 6.
+pub fn render_prose(text: &str, heading: u8) -> PreEscaped<String> {
+    markdown_as(text, &MarkdownStyle { heading, ..MarkdownStyle::default() })
+}
+
 /// A name or another short text on one line: what cannot be seen in it is written out.
 pub fn visible_name(text: &str) -> String {
     weir_core::view::plain::visible_text(text)

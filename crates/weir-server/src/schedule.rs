@@ -12,12 +12,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use weir_core::governance::lease::AnswerRight;
 use weir_core::ids::SessionId;
 use weir_core::schedule::{AgentCause, AgentRun, ScheduledAgent};
-use weir_engine::ports::{AtRest, RecordEntry, RunDesk, RunStarter, StoreError};
+use weir_engine::ports::{
+    AtRest, GIVEN_ANSWERS, KEPT_GIVEN, MAIL_ORIGIN, RecordEntry, RunDesk, RunStarter, Store,
+    StoreError, StoredItem,
+};
 use weir_engine::schedule::{
     ScheduledRun, ScheduledRunProgress, Scheduler, SchedulerEvent, SchedulerListener,
-    SchedulerParts, follow_agent_run,
+    SchedulerParts, follow_agent_run, given_name,
 };
 
 use crate::app::App;
@@ -195,6 +199,24 @@ fn problem_text(problem: &ProblemDetails) -> String {
     if problem.detail.is_empty() { problem.title.clone() } else { problem.detail.clone() }
 }
 
+/// Whom a run may answer once: the sender of the mail that started it, where the rule says so.
+async fn mail_answer(
+    store: &dyn Store,
+    agent: &ScheduledAgent,
+    run: &AgentRun,
+) -> HandlerResult<Option<AnswerRight>> {
+    if run.cause != AgentCause::Mail {
+        return Ok(None);
+    }
+    let given = store.stored_item(KEPT_GIVEN, &given_name(&agent.name, &run.tick)).await?;
+    let right = |kept: StoredItem| {
+        let to = kept.by.strip_prefix(MAIL_ORIGIN)?.to_ascii_lowercase();
+        let by = "a rule of your mail account".to_owned();
+        Some(AnswerRight { to, read: kept.label, by, is_copy: false })
+    };
+    Ok(given.filter(|kept| kept.state == GIVEN_ANSWERS).and_then(right))
+}
+
 impl LiveRuns {
     async fn drive_run(
         &self,
@@ -219,6 +241,7 @@ impl LiveRuns {
                 },
                 only_tools: Some(agent.tools.clone()),
                 agent: Some(Box::new(agent.clone())),
+                answer: mail_answer(store.as_ref(), agent, run).await?,
                 ..SessionPreferences::default()
             };
             app.sessions.create_as(app, space, id.clone(), preferences).await?;

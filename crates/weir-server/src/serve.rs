@@ -30,7 +30,7 @@ use crate::app::App;
 use crate::limits::ConnectionSlot;
 use crate::peer::ClientAddress;
 use crate::tls::{ServerCertificate, TlsError, check_certificate};
-use crate::{guard, headers, health, live, mail, route, routes, schedule};
+use crate::{guard, headers, health, live, mail, person_news, route, routes, schedule};
 
 /// How long a client may take to say what it wants, and may keep a connection without asking.
 const HEADER_TIME: Duration = Duration::from_secs(30);
@@ -130,6 +130,7 @@ impl HttpServer {
         let mut connections = JoinSet::new();
         self.app.sessions.watchers.spawn(live::recovery::run_recovery_watch(self.app.clone()));
         self.app.sessions.watchers.spawn(schedule::run(self.app.clone()));
+        self.app.sessions.watchers.spawn(person_news::watch_people(self.app.clone()));
         tokio::spawn(mail::watch::watch_mail_accounts(self.app.clone()));
         loop {
             tokio::select! {

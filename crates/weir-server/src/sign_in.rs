@@ -15,6 +15,7 @@ use crate::auth::shelf::EntrySlot;
 use crate::auth::throttle::{self, ThrottleBucket};
 use crate::auth::{ClientInfo, RevocationNotice, accounts, factors, secret};
 use crate::caller::Caller;
+use crate::person_news::tell_account;
 use crate::problem::{HandlerResult, ProblemDetails};
 
 pub(crate) mod cookies;
@@ -159,6 +160,17 @@ impl SignInContext<'_> {
         let name = format!("{}:{}", person.id, secret::secret_digest(token));
         let found = self.app.auth.shelf.get::<KnownDevice>(DEVICE, &name).await?;
         Ok(found.map(|_| name))
+    }
+
+    /// Whether this browser never signed in to the account of `person`, and others did: an account is
+    /// used for the first time by whoever made it.
+    async fn is_new_device(&self, person: &Person) -> HandlerResult<bool> {
+        if self.known_device(person).await?.is_some() {
+            return Ok(false);
+        }
+        let shelf = &self.app.auth.shelf;
+        let known = shelf.list_entries::<KnownDevice>(DEVICE, Some(person.id.as_str())).await?;
+        Ok(!known.is_empty())
     }
 
     /// Checks a password: whose it is.
@@ -329,6 +341,9 @@ impl SignInContext<'_> {
             how,
         )
         .await?;
+        if self.is_new_device(&person).await? {
+            tell_account(app, &person.id, "signed_in").await;
+        }
         let cookies = vec![cookies::sign_in(app, &token)?, self.remember_device(&person).await?];
         Ok(CompletedLogin { csrf: logins::csrf_of(&token), person, cookies })
     }

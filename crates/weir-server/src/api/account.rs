@@ -15,8 +15,9 @@ use crate::api::with_cookies;
 use crate::app::App;
 use crate::auth::passkeys::{self, PasskeyAssertion, PasskeyChallenge, PasskeyRegistration};
 use crate::auth::throttle::{self, ThrottleBucket};
-use crate::auth::{ClientInfo, RevocationNotice, accounts, events, logins, password};
+use crate::auth::{ClientInfo, RevocationNotice, accounts, logins, password};
 use crate::caller::{Caller, CallerScope};
+use crate::person_news::note_account_event;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::request::body::ReplyTo;
 use crate::route::{Route, RouteAccess};
@@ -143,7 +144,7 @@ pub(crate) async fn change_password(
     accounts::set_password(&auth.shelf, &person.id, &hash).await?;
     auth.end_logins(&person.id, None).await?;
     let doer = door.event_actor(&person.name);
-    events::record_event(&auth.shelf, doer, "password_changed", &person.name, "").await?;
+    note_account_event(door.app, doer, person, "password_changed", "").await?;
     Ok(door.renew_login(caller, "password+change").await?.cookies)
 }
 
@@ -201,8 +202,7 @@ async fn add_passkey(
     let door = SignInContext { app: &app, client: &client, headers: &headers };
     let (shelf, person) = (&app.auth.shelf, &caller.person);
     passkeys::add_passkey(shelf, &person.id, &passkey_site(&app, &headers)?, &added).await?;
-    events::record_event(shelf, door.event_actor(&person.name), "passkey_added", &person.name, "")
-        .await?;
+    note_account_event(&app, door.event_actor(&person.name), person, "passkey_added", "").await?;
     let cookies = match caller.scope {
         // What was asked of them is there now: they are let in whole.
         CallerScope::Enrol => door.renew_login(&caller, "password+passkey").await?.cookies,

@@ -7,10 +7,11 @@ use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_core::event::{ApprovalRequested, Decision, QuestionAsked};
+use weir_core::event::{ApprovalLine, ApprovalRequested, Decision, QuestionAsked};
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
 use weir_core::input::ApprovalAnswer;
+use weir_core::tool::NamedGrant;
 use weir_core::view::transcript::PendingAsk;
 use weir_engine::family;
 use weir_engine::folded::WithTimestamp;
@@ -79,10 +80,16 @@ pub(crate) struct ApprovalInboxItem {
     pub(crate) label: String,
     /// Rules that `session` and `always` would add; empty: only `once` and `deny` can be said.
     pub(crate) rules: Vec<String>,
+    /// What `session` grants by its name instead of the rules.
+    pub(crate) grant: Option<NamedGrant>,
+    /// The person said yes to questions of this kind often: offer `session` first.
+    pub(crate) often: bool,
     /// Answers to choose from.
     pub(crate) options: Vec<String>,
     /// Several may be chosen.
     pub(crate) multiple: bool,
+    /// Steps of one program that an answer is for together; empty: the question is about one call.
+    pub(crate) lines: Vec<ApprovalLine>,
 }
 
 /// An answer to an approval.
@@ -150,8 +157,11 @@ impl ApprovalInboxItem {
             reason: String::new(),
             label: String::new(),
             rules: Vec::new(),
+            grant: None,
+            often: false,
             options: Vec::new(),
             multiple: false,
+            lines: Vec::new(),
         };
         match &asked.fact {
             PendingAsk::Approval(fact) => item.with_approval(fact),
@@ -171,6 +181,9 @@ impl ApprovalInboxItem {
             reason: f.reason.clone(),
             label: if f.label.is_clean() { String::new() } else { f.label.to_string() },
             rules: f.rules.iter().map(|rule| rule.text().to_owned()).collect(),
+            grant: f.grant.clone(),
+            often: f.often,
+            lines: f.lines.clone(),
             ..self
         }
     }
@@ -206,7 +219,7 @@ pub(crate) async fn list_inbox_items(owner: &CallerSpace) -> HandlerResult<Vec<A
         let asked = WithTimestamp { ts: since, fact: ask };
         ApprovalInboxItem::of_ask(&top.id, &asked, named.unwrap_or(&top.title))
     };
-    Ok(list_inbox(app, space.as_ref()).await?.into_iter().map(item).collect())
+    Ok(list_inbox(space.store().as_ref()).await?.into_iter().map(item).collect())
 }
 
 async fn list_approvals(

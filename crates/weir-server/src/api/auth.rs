@@ -16,6 +16,7 @@ use crate::auth::shelf::TypedEntry;
 use crate::auth::tokens::{self, ApiToken, NewToken, TokenScope};
 use crate::auth::{ClientInfo, RevocationNotice, logins};
 use crate::caller::{Caller, CallerCredential};
+use crate::person_news::note_account_event;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::request::body::ReplyTo;
 use crate::route::{Route, RouteAccess};
@@ -226,7 +227,7 @@ pub(crate) async fn make_token(
     let (secret, token) = tokens::create_token(shelf, &caller.person.id, wanted).await?;
     let name = &caller.person.name;
     let doer = events::EventActor { by: name, address: Some(client.address) };
-    events::record_event(shelf, doer, "token_made", name, &token.name).await?;
+    note_account_event(app, doer, &caller.person, "token_made", &token.name).await?;
     let expires = wanted.days.map(|days| token.created.plus_ms(u64::from(days) * 86_400_000));
     Ok((secret, TokenLine::from_token(token, expires)))
 }

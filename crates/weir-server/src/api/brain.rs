@@ -7,6 +7,7 @@ use http::{StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::brain::{BrainEntryKind, BrainEntryState};
+use weir_engine::brain::{BrainFilter, list_entries};
 use weir_install::brain::brain_archive;
 
 use super::page::{ListPage, PageQuery};
@@ -128,7 +129,7 @@ async fn get_brain_export(owner: CallerSpace) -> HandlerResult<Response> {
 /// The store refuses.
 pub(crate) async fn export_brain_archive(owner: &CallerSpace) -> HandlerResult<Response> {
     let CallerSpace { app, space, .. } = owner;
-    let entries = brain::active_entries(space.as_ref()).await?;
+    let entries = list_entries(space.store().as_ref(), BrainFilter::active_only()).await?;
     let now = app.current_time();
     let packed = tokio::task::spawn_blocking(move || brain_archive(&entries, now)).await;
     let packed = packed.map_err(ProblemDetails::internal_failure)?;

@@ -52,8 +52,7 @@ pub(crate) struct MailAccountStatus {
     pub(crate) state: &'static str,
     /// Why it fails; empty: it does not.
     pub(crate) why: String,
-    /// Since when, in microseconds since 1970; 0: nobody knows.
-    #[schemars(with = "i64")]
+    /// Since when (UTC); the start of 1970 where nobody knows.
     pub(crate) since: Timestamp,
 }
 

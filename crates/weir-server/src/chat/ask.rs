@@ -6,7 +6,9 @@ use serde_json::Value;
 use weir_core::event::{ApprovalRequested, QuestionAsked};
 use weir_core::governance::label::{Label, Taint};
 use weir_core::view::plain::visible_text;
-use weir_core::view::told::permission_command;
+use weir_core::view::told::{
+    OFTEN_ASKED, grant_text, lines_head, offers_always, permission_command, question_line,
+};
 use weir_core::view::visible::lookalike_remarks;
 
 use super::content::{ChatView, ask_id};
@@ -38,12 +40,29 @@ pub(crate) fn approval_card(view: &ChatView, asked: &ApprovalRequested, path: &[
         p { span.muted { "Why you are asked: " } (visible_text(&asked.reason)) }
         (read_before(&asked.label))
         @for remark in lookalike_remarks(asked) { div.notice.warn { p { "Check carefully: " (remark) } } }
-        @if let Some(diff) = &asked.diff { (render::render_diff(diff)) }
-        details open[asked.diff.is_none()] {
-            summary { span.mono { (visible_text(&asked.tool)) } " and its arguments" }
-            (render_arguments(&asked.input))
-        }
+        @if asked.lines.is_empty() {
+            @if let Some(diff) = &asked.diff { (render::render_diff(diff)) }
+            details open[asked.diff.is_none()] {
+                summary { span.mono { (visible_text(&asked.tool)) } " and its arguments" }
+                (render_arguments(&asked.input))
+            }
+        } @else { (render_steps(asked)) }
         @if view.acts { (render_decision_forms(view, asked, &id)) }
+    }
+}
+
+/// The steps that are asked about together: a row each, to be opened for all of it (U8).
+fn render_steps(asked: &ApprovalRequested) -> Markup {
+    html! {
+        p { (lines_head(asked)) }
+        @for line in &asked.lines {
+            details {
+                summary { (question_line(line)) }
+                p { span.muted { "Why you are asked: " } (visible_text(&line.reason)) }
+                @if let Some(diff) = &line.diff { (render::render_diff(diff)) }
+                (render_arguments(&line.input))
+            }
+        }
     }
 }
 
@@ -65,20 +84,36 @@ fn render_decision_forms(view: &ChatView, asked: &ApprovalRequested, id: &str) -
     let rules: Vec<String> = asked.rules.iter().map(|rule| visible_text(rule.text())).collect();
     html! {
         @if !rules.is_empty() {
+            @if asked.often { p.hint { (OFTEN_ASKED) } }
             p.hint {
-                "“For this session” and “Always in this project” add this rule: "
+                @if let Some(grant) = &asked.grant {
+                    "“For this session” grants " strong { (grant_text(grant)) } ". “Always in this project” adds this rule: "
+                } @else if asked.bound {
+                    "“For this session” adds this rule, as long as nothing from elsewhere is read: "
+                } @else {
+                    "“For this session” and “Always in this project” add this rule: "
+                }
                 @for rule in &rules { code { (rule) } " " }
-                br;
-                "For all projects: "
-                @for rule in &rules { code { (permission_command(rule)) } " " }
+                @if offers_always(asked) {
+                    br;
+                    "For all projects: "
+                    @for rule in &rules { code { (permission_command(rule)) } " " }
+                }
             }
         }
         form method="post" action=(view.address_below("decide")) data-live {
             (of_approval(view, asked))
             div.row.answers {
-                button.btn.primary type="submit" name="decision" value="once" { "Allow once" }
-                @if !rules.is_empty() {
-                    button.btn type="submit" name="decision" value="session" { "For this session" }
+                @if asked.often {
+                    button.btn.primary type="submit" name="decision" value="session" { "For this session" }
+                    button.btn type="submit" name="decision" value="once" { "Allow once" }
+                } @else {
+                    button.btn.primary type="submit" name="decision" value="once" { "Allow once" }
+                    @if !rules.is_empty() {
+                        button.btn type="submit" name="decision" value="session" { "For this session" }
+                    }
+                }
+                @if offers_always(asked) {
                     button.btn type="submit" name="decision" value="always" { "Always in this project" }
                 }
             }

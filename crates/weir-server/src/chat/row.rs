@@ -43,6 +43,7 @@ pub(super) fn render_call_row(view: &ChatView, row: &CallEntry) -> Markup {
                 summary {
                     (render_icon("tool"))
                     span.tool-name.mono { (visible_text(&fact.tool)) }
+                    @if let Some(step) = row.step_words() { span.muted { (step) } }
                     span.tool-about { (describe_call(row)) }
                     @if let Some(ms) = row.finished.as_ref().map(|f| f.duration_ms).filter(|ms| *ms > 0) {
                         span.muted.tool-time { (duration_text(ms)) }
@@ -104,6 +105,10 @@ fn render_judgement(fact: &CallJudged) -> Markup {
                 }
             }
         }
+        @if !fact.ways.is_empty() {
+            h4 { "What would pass" }
+            ul { @for way in &fact.ways { li { (visible_text(&way.as_words())) } } }
+        }
         @if let Some(diff) = &fact.inspection.diff {
             h4 { "Change" }
             (render::render_diff(diff))
@@ -117,7 +122,7 @@ fn render_result(view: &ChatView, fact: &CallFinished) -> Markup {
         @if let Some(why) = &fact.withheld {
             div.notice.bad { p { "Withheld from the model: " (visible_text(why)) } }
         }
-        @for block in &fact.result {
+        @for block in fact.blocks_for_person().iter() {
             @match block {
                 MessageBlock::Text { text, .. } => (render::render_plain(text)),
                 MessageBlock::Image { media } | MessageBlock::Document { media } => (render_picture(view, media)),

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-use weir_core::event::Event;
+use serde_json::{Value, json};
+use weir_core::event::{ApprovalRequested, Event};
 use weir_core::ids::SessionId;
 use weir_engine::hub::{PublishedFact, SessionUpdate, SignalKind};
 use weir_scenario::parse::parse;
@@ -345,5 +345,51 @@ fn s7_a_link_to_any_fact_leads_to_an_entry() {
         |id: &str| transcript.nearest_entry_index(id).and_then(|place| transcript.id_at(place));
     for (wanted, found) in [("e3", Some("e3")), ("e4", Some("e3")), ("e1", None), ("x", None)] {
         assert_eq!(at(wanted), found, "{wanted}");
+    }
+}
+
+#[test]
+fn u8_each_of_several_steps_has_a_row_and_all_of_it_behind() {
+    let line = |step: u32| {
+        json!({
+            "call": format!("c{step}"), "step": step, "tool": "email", "reason": "mode <ask>",
+            "input": { "text": format!("words {step}") }, "summary": "Send <it>",
+            "reaches": [{ "to": "ada@x.example", "from": "agent" }],
+        })
+    };
+    let asked: ApprovalRequested = serde_json::from_value(json!({
+        "approval": "s1-a1", "call": "c1", "tool": "run_program", "input": {}, "binds": "x",
+        "summary": "2 steps of one program", "reason": "at once", "lines": [line(1), line(2)],
+    }))
+    .expect("an approval");
+    let card = super::ask::approval_card(&view(), &asked, &[]).into_string();
+    for step in 1..=2 {
+        let row = format!("{step}. email → ada@x.example (the agent chose it): Send &lt;it&gt;");
+        assert!(card.contains(&row), "{card}");
+        assert!(card.contains(&format!("words {step}")), "{card}");
+    }
+    assert!(!card.contains("value=\"session\""), "{card}");
+}
+
+#[test]
+fn u13_a_grant_is_named_and_what_was_often_allowed_stands_first() {
+    let card = |often: bool| {
+        let asked: ApprovalRequested = serde_json::from_value(json!({
+            "approval": "s1-a1", "call": "c1", "tool": "run_shell", "input": {}, "binds": "x",
+            "summary": "Run cargo add", "reason": "network", "often": often,
+            "rules": [{"action": "allow", "rule": "Web(crates.io)", "source": "x"}],
+            "grant": {"name": "crates.io for cargo", "hosts": ["crates.io"], "commands": []},
+        }))
+        .expect("an approval");
+        super::ask::approval_card(&view(), &asked, &[]).into_string()
+    };
+    for (often, first, second) in [(false, "once", "session"), (true, "session", "once")] {
+        let card = card(often);
+        assert!(card.contains("grants <strong>crates.io for cargo (crates.io)</strong>"), "{card}");
+        let place = |answer: &str| card.find(&format!("value=\"{answer}\"")).expect(answer);
+        assert!(place(first) < place(second), "{card}");
+        let main = format!("btn primary\" type=\"submit\" name=\"decision\" value=\"{first}\"");
+        assert!(card.contains(&main), "{card}");
+        assert_eq!(card.contains("three times or more"), often);
     }
 }

@@ -75,8 +75,13 @@ impl ServerSession {
     }
 
     fn notify_of_fact(&self, app: &App, fact: &PublishedFact) {
-        if let Event::AlertRaised(alert) = fact.event.as_ref() {
-            self.notify_alert(app, fact.seq, alert);
+        match fact.event.as_ref() {
+            Event::AlertRaised(alert) => self.notify_alert(app, fact.seq, alert),
+            Event::ApprovalRequested(_)
+            | Event::AgentAsked(_)
+            | Event::QuestionAsked(_)
+            | Event::RunFinished(_) => app.notice_waker.wake_for(self.space.person()),
+            _ => (),
         }
         let Event::RunFinished(finished) = fact.event.as_ref() else { return };
         recovery::clear_crashes(app, &self.key);

@@ -9,7 +9,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use weir_core::governance::label::{Integrity, Label};
 use weir_core::schedule::{AgentCause, AgentRun};
-use weir_engine::ports::{KEPT_GIVEN, ReceivedMail, RecordEntry, Store, StoredItem, TickClaim};
+use weir_engine::ports::{
+    GIVEN_ANSWERS, GIVEN_WAITS, KEPT_GIVEN, MAIL_ORIGIN, ReceivedMail, RecordEntry, Store,
+    StoredItem, TickClaim,
+};
 use weir_engine::schedule::{given_name, load_known_agents};
 use weir_install::failure::InstallationError;
 use weir_install::mail::accounts::{MailAccountEntry, PLACE, entry_name};
@@ -110,13 +113,15 @@ async fn start_agent(
     };
     let line = &came.found.line;
     let tick = format!("mail {}/{}#{}#{}", line.name, line.folder, came.validity, came.number);
-    let origin = format!("mail from {}", came.mail.sender);
+    let origin = format!("{MAIL_ORIGIN}{}", came.mail.sender);
+    // Whoever nobody checked may be anybody.
+    let answers = rule.answers && came.mail.authenticated;
     let label = Label::private(Integrity::External, origin.clone());
     let kept = StoredItem {
         what: KEPT_GIVEN.into(),
         name: given_name(&rule.agent, &tick),
         text: rules::mail_text_for_agent(came.mail),
-        state: "waits".into(),
+        state: if answers { GIVEN_ANSWERS } else { GIVEN_WAITS }.into(),
         hash: String::new(),
         version: 1,
         label: label.joined_with(&Label::external(origin.clone())),
@@ -134,7 +139,7 @@ async fn start_agent(
             let open = weir_engine::ports::AgentRunFilter {
                 agent: Some(rule.agent.clone()),
                 open: true,
-                limit: None,
+                ..weir_engine::ports::AgentRunFilter::default()
             };
             let runs = store.agent_runs(&open).await?;
             if !runs.iter().any(|open| open.tick == run.tick) {

@@ -1,7 +1,7 @@
 //! Where a person wants to be told beside the bell: a browser (web push), an address that is called
 //! (webhook), an ntfy topic. Kept here; sent by `sender`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -157,6 +157,22 @@ pub(crate) async fn list_channels(
         Some(ChannelLine { id: id_of(entry), way, to, kinds, failed })
     };
     Ok(entries.iter().filter_map(line).collect())
+}
+
+/// Everybody who has a channel, and since when.
+///
+/// # Errors
+/// The database does not answer.
+pub(crate) async fn channel_owners(
+    records: &dyn Records,
+    now: Timestamp,
+) -> Result<BTreeMap<PersonId, Timestamp>, InstallationError> {
+    let mut owners = BTreeMap::new();
+    for entry in records.list(CHANNEL, None, now).await? {
+        let first = owners.entry(PersonId(entry.owner)).or_insert(entry.ts);
+        *first = entry.ts.min(*first);
+    }
+    Ok(owners)
 }
 
 /// A channel that a person wants.

@@ -216,6 +216,14 @@ pub(crate) fn render_badge(kind: &str, word: &str) -> Markup {
     html! { span class={ "badge " (kind) } { (word) } }
 }
 
+/// What must be said of something that was kept: words from outside are in it, private data was about.
+pub(crate) fn render_content_badges(untrusted: bool, private: bool) -> Markup {
+    html! {
+        @if untrusted { (render_badge("warn", "outside content")) " " }
+        @if private { (render_badge("info", "private")) " " }
+    }
+}
+
 /// Nothing is here, and what to do about it.
 pub(crate) fn render_empty(what: &str, how: &str) -> Markup {
     html! { div.empty { p { (what) } p.muted { (how) } } }

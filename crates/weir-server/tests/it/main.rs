@@ -16,6 +16,7 @@ mod files;
 mod live;
 mod mail;
 mod models;
+mod notices;
 mod operations;
 mod people;
 mod proposed_settings;

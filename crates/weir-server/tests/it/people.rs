@@ -557,6 +557,17 @@ async fn s2_an_invitation_sets_a_password_once() {
     let link = |made: &Value| made["invitation"].as_str().expect("a link").to_owned();
     assert_eq!(served.stranger().get(&link(&first)).await.0, 404, "a new one ends the old");
     assert_eq!(served.stranger().get(&link(&second)).await.0, 200);
+    // Whoever has an account is told when another sets its password, and not when it begins.
+    let told = async |browser: &Browser| -> Vec<String> {
+        let (_, notices) = browser.api("GET", "/api/v1/notices", None).await;
+        let titles = notices.as_array().expect("a list").iter();
+        titles.map(|notice| notice["title"].as_str().expect("words").to_owned()).collect()
+    };
+    let set = "A password of your account was set by a link of an admin";
+    assert!(!told(&cy).await.iter().any(|title| title == set));
+    let again = served.stranger();
+    assert_eq!(again.form(&link(&second), &fields).await.0, 303);
+    assert!(told(&again).await.iter().any(|title| title == set), "{:?}", told(&again).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

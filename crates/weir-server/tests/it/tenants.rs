@@ -419,6 +419,9 @@ async fn sweep(setup: ServerSetup<'_>) {
     let (ann, bob) = (served.person("ann").await, served.person("bob").await);
     let theirs = everything(&ann).await;
     everything_plain(&bob).await;
+    // Her channel leads nowhere, and tells so once it was to tell her what waits.
+    let is_told = |said: &Value| said["channels"][0]["failed"] != "";
+    until(&ann, "/api/v1/notifications", is_told).await;
     let before = standing(&ann, &theirs).await;
     let document = weir_server::openapi_document();
     let mut found = Found::default();

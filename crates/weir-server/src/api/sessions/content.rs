@@ -198,7 +198,7 @@ async fn get_call_result(
     let found = found.await?.ok_or_else(missing)?;
     let text = match &found.full {
         Some(full) => String::from_utf8_lossy(&store.read_blob(full).await?).into_owned(),
-        None => plain_text(&found.result),
+        None => plain_text(&found.blocks_for_person()),
     };
     Ok(Json(CallResult {
         call: found.call,

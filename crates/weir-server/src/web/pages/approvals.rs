@@ -20,7 +20,7 @@ pub(crate) fn approval_page_routes() -> Vec<Route> {
 }
 
 async fn show_approvals(CallerSpace { app, caller, space }: CallerSpace) -> HandlerResult<Markup> {
-    let waiting = list_inbox(&app, space.as_ref()).await?;
+    let waiting = list_inbox(space.store().as_ref()).await?;
     let kept = title::load_all_chats(&app, space.as_ref()).await?;
     let body = html! {
         h1 { "Approvals" }

@@ -20,7 +20,9 @@ use crate::route::Route;
 use crate::web::controls::{
     ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
 };
-use crate::web::parts::{framed_page, render_badge, render_empty, render_field, render_moment};
+use crate::web::parts::{
+    framed_page, render_badge, render_content_badges, render_empty, render_field, render_moment,
+};
 
 mod entry;
 
@@ -146,6 +148,11 @@ fn search_form(shown: &BrainPageQuery) -> Markup {
     }
 }
 
+/// The address of an entry's page.
+fn entry_address(line: &BrainLine) -> String {
+    format!("{HERE}/{}", line.id)
+}
+
 fn kind_words(kind: BrainEntryKind) -> &'static str {
     match kind {
         BrainEntryKind::Note => "Note",
@@ -157,8 +164,7 @@ fn kind_words(kind: BrainEntryKind) -> &'static str {
 
 fn render_labels(line: &BrainLine) -> Markup {
     html! {
-        @if line.untrusted { (render_badge("warn", "outside content")) " " }
-        @if line.private { (render_badge("info", "private")) " " }
+        (render_content_badges(line.untrusted, line.private))
         @if line.state == BrainEntryState::Forgotten { (render_badge("", "forgotten")) " " }
     }
 }
@@ -189,7 +195,7 @@ fn render_entries(lines: &[BrainLine], now: Timestamp) -> Markup {
             @for line in lines {
                 tr {
                     th scope="row" {
-                        a href={ "/brain/" (line.id) } dir="auto" { (visible_name(&line.title)) } " "
+                        a href=(entry_address(line)) dir="auto" { (visible_name(&line.title)) } " "
                         (render_labels(line))
                         @if !line.topics.is_empty() { span.muted { (visible_name(&line.topics.join(", "))) } }
                         p.muted dir="auto" { (visible_name(&line.excerpt)) }
@@ -253,9 +259,7 @@ async fn add_entry(
         source: Some(typed.source.clone()),
     };
     match brain::add_entry(space.as_ref(), wish, app.current_time()).await {
-        Ok(line) => {
-            Ok(redirect_with(&format!("/brain/{}", line.id), "note", "Added.").into_response())
-        }
+        Ok(line) => Ok(redirect_with(&entry_address(&line), "note", "Added.").into_response()),
         // What was typed is not lost.
         Err(problem) if problem.is_refusal() => {
             let shown = BrainPageQuery::default();

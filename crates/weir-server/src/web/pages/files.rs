@@ -259,7 +259,7 @@ fn render_view(view: &FileView) -> Markup {
             FilePreview::Canvas { outline, svg } => {
                 // Written by us, with every text in it escaped.
                 div.canvas tabindex="0" role="group" aria-label="Canvas" { (PreEscaped(svg)) }
-                details { summary { "In words" } div.prose { (render_prose(outline, 3)) } }
+                details { summary { "In words" } div.prose { (render::render_prose(outline, 3)) } }
             },
             FilePreview::Image { width, height, .. } => {
                 @let source = format!("{}&inline=true", download_address(&view.path));
@@ -278,14 +278,6 @@ fn render_view(view: &FileView) -> Markup {
     }
 }
 
-/// Markdown whose highest heading is of this level on the page.
-fn render_prose(text: &str, heading: u8) -> Markup {
-    render::markdown_as(
-        text,
-        &render::MarkdownStyle { heading, ..render::MarkdownStyle::default() },
-    )
-}
-
 /// A document as text: what it says is shown, and nothing of it is followed.
 fn render_document(format: &str, pages: &[DocumentPage], remarks: &[String]) -> Markup {
     html! {
@@ -295,7 +287,7 @@ fn render_document(format: &str, pages: &[DocumentPage], remarks: &[String]) -> 
         @for page in pages {
             section.page aria-label=(page.name) {
                 h2 { (page.name) }
-                div.prose { (render_prose(&page.text, 3)) }
+                div.prose { (render::render_prose(&page.text, 3)) }
             }
         }
     }

@@ -128,7 +128,8 @@ fn told_rule(rule: &MailRule) -> String {
         subject => format!(" about “{subject}”"),
     };
     let unchecked = if rule.unchecked { ", checked or not" } else { ", if the sender was checked" };
-    format!("From {from}{about}{unchecked}: starts {}", rule.agent)
+    let answers = if rule.answers { ", which may answer once" } else { "" };
+    format!("From {from}{about}{unchecked}: starts {}{answers}", rule.agent)
 }
 
 async fn show_blank_form(owner: CallerSpace) -> HandlerResult<Markup> {
@@ -303,6 +304,9 @@ fn rules_card(line: &AccountLine, agents: &[String]) -> Markup {
                         (anybody can write any address)", rule.is_some_and(|r| r.unchecked)))
                     (tick_box(&format!("automatic-{at}"), "Also automatic mail",
                         rule.is_some_and(|r| r.automatic)))
+                    (tick_box(&format!("answers-{at}"), "The agent may answer a checked sender once, \
+                        as long as it has read nothing but their mail",
+                        rule.is_some_and(|r| r.answers)))
                 }
             }
         }
@@ -340,6 +344,7 @@ impl MailFormInput {
             subject: numbered("subject", at),
             unchecked: !numbered("unchecked", at).is_empty(),
             automatic: !numbered("automatic", at).is_empty(),
+            answers: !numbered("answers", at).is_empty(),
             agent: numbered("agent", at),
         });
         Ok(AccountLine {

@@ -18,7 +18,9 @@ use crate::route::Route;
 use crate::web::controls::{
     ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
 };
-use crate::web::parts::{framed_page, render_badge, render_empty, render_field, render_moment};
+use crate::web::parts::{
+    framed_page, render_content_badges, render_empty, render_field, render_moment,
+};
 
 /// The entry of the navigation.
 const HERE: &str = "/memory";
@@ -113,13 +115,6 @@ fn search_form(shown: &MemoryPageQuery) -> Markup {
     }
 }
 
-fn render_labels(line: &MemoryLine) -> Markup {
-    html! {
-        @if line.untrusted { (render_badge("warn", "outside content")) " " }
-        @if line.private { (render_badge("info", "private")) " " }
-    }
-}
-
 fn render_source(line: &MemoryLine) -> Markup {
     html! {
         @match &line.session {
@@ -146,7 +141,8 @@ fn render_inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Mark
                     div {
                         p { (line.text) }
                         p.muted {
-                            (render_labels(line)) (line.kind.heading()) ", from " (render_source(line)) ", "
+                            (render_content_badges(line.untrusted, line.private))
+                            (line.kind.heading()) ", from " (render_source(line)) ", "
                             (render_moment(line.created, now))
                             @if line.untrusted {
                                 ". It is told to models as data only, never as an instruction: "
@@ -185,7 +181,7 @@ fn render_facts(caller: &Caller, lines: &[MemoryLine], now: Timestamp) -> Markup
                 @for line in lines {
                     tr {
                         th scope="row" {
-                            (line.text) " " (render_labels(line))
+                            (line.text) " " (render_content_badges(line.untrusted, line.private))
                             @if !line.topics.is_empty() {
                                 span.muted { " " (line.topics.join(", ")) }
                             }

@@ -34,7 +34,7 @@ async fn show_notices(State(app): State<App>, caller: Caller) -> HandlerResult<M
             }
         }
         @if notices.is_empty() {
-            (render_empty("No notifications yet.", "Approval requests, alerts and results of scheduled agents appear here."))
+            (render_empty("No notifications yet.", "What waits for you, alerts and results of scheduled agents appear here."))
         } @else {
             ol.stack role="list" { @for noticed in &notices { (render_notice(&app, noticed)) } }
         }

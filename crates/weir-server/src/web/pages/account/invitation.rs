@@ -13,6 +13,7 @@ use crate::api::with_cookies;
 use crate::app::App;
 use crate::auth::throttle::{self, ThrottleBucket};
 use crate::auth::{ClientInfo, accounts, events, invitations, password};
+use crate::person_news::note_account_event;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
 use crate::sign_in::{PasswordOutcome, SignInContext};
@@ -104,16 +105,15 @@ async fn set_invited_password(
     }
     let hash = auth.passwords.hash(&sent.password).await?;
     let person = invitations::redeem_invitation(&auth.shelf, token).await?;
+    let is_first = accounts::find_password_hash(&auth.shelf, &person.id).await?.is_none();
     accounts::set_password(&auth.shelf, &person.id, &hash).await?;
     auth.end_logins(&person.id, None).await?;
-    events::record_event(
-        &auth.shelf,
-        door.event_actor(&person.name),
-        "password_set_by_invitation",
-        &person.name,
-        "",
-    )
-    .await?;
+    let (doer, what) = (door.event_actor(&person.name), "password_set_by_invitation");
+    match is_first {
+        // Nobody had this account before: there is nobody to be told.
+        true => events::record_event(&auth.shelf, doer, what, &person.name, "").await?,
+        false => note_account_event(door.app, doer, &person, what, "").await?,
+    }
     // The link stands for the password only: a second factor is asked for all the same.
     let counted = door.count_attempt(&person.name, Some(&person)).await?;
     match door.after_password(person, &counted).await? {

@@ -11,8 +11,9 @@ use serde::Deserialize;
 use super::{account_page, page_with_problem, render_complaint};
 use crate::api::with_cookies;
 use crate::app::App;
-use crate::auth::{ClientInfo, accounts, events, factors, passkeys, qr, totp};
+use crate::auth::{ClientInfo, accounts, factors, passkeys, qr, totp};
 use crate::caller::{Caller, CallerScope};
+use crate::person_news::note_account_event;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 use crate::sign_in::{SignInContext, SignInRequest};
@@ -241,8 +242,7 @@ async fn app_confirm(
         let page = app_form(&app, &caller, &headers, Some(&problem.detail)).await?;
         return page_with_problem(problem, |_| page);
     }
-    events::record_event(shelf, door.event_actor(&person.name), "app_added", &person.name, "")
-        .await?;
+    note_account_event(&app, door.event_actor(&person.name), person, "app_added", "").await?;
     let entered = door.renew_login(&caller, "password+app").await?;
     let codes = factors::new_recovery(shelf, &person.id).await?;
     // The page is shown with the new sign-in: its forms need what belongs to that.
@@ -280,8 +280,7 @@ async fn app_remove(
     }
     let (shelf, person) = (&app.auth.shelf, &caller.person);
     factors::remove_app(shelf, &person.id).await?;
-    events::record_event(shelf, door.event_actor(&person.name), "app_removed", &person.name, "")
-        .await?;
+    note_account_event(&app, door.event_actor(&person.name), person, "app_removed", "").await?;
     Ok(Redirect::to("/account/security").into_response())
 }
 
@@ -306,14 +305,8 @@ async fn make_recovery_codes(
         .await;
     }
     let codes = factors::new_recovery(shelf, &person.id).await?;
-    events::record_event(
-        shelf,
-        door.event_actor(&person.name),
-        "recovery_codes_made",
-        &person.name,
-        "",
-    )
-    .await?;
+    note_account_event(&app, door.event_actor(&person.name), person, "recovery_codes_made", "")
+        .await?;
     Ok(codes_page(&caller, &codes).into_response())
 }
 
@@ -334,13 +327,6 @@ async fn passkey_remove(
     }
     passkeys::remove(shelf, &person.id, &id).await?;
     factors::prune_recovery_codes(shelf, &person.id).await?;
-    events::record_event(
-        shelf,
-        door.event_actor(&person.name),
-        "passkey_removed",
-        &person.name,
-        "",
-    )
-    .await?;
+    note_account_event(&app, door.event_actor(&person.name), person, "passkey_removed", "").await?;
     Ok(Redirect::to("/account/security").into_response())
 }

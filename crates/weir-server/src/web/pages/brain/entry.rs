@@ -7,11 +7,11 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::brain::{BrainEntryState, TITLE_CHARS_MAX};
 
-use super::{HERE, kind_words, render_labels, render_origin, split_topics};
+use super::{HERE, entry_address, kind_words, render_labels, render_origin, split_topics};
 use crate::brain::{self, BrainLine, BrainTextChange};
 use crate::caller::Caller;
 use crate::problem::HandlerResult;
-use crate::render::{self, MarkdownStyle};
+use crate::render;
 use crate::request::CallerSpace;
 use crate::request::body::{SentBody, redirect_with};
 use crate::route::Route;
@@ -94,7 +94,7 @@ fn entry_page(owner: &CallerSpace, line: &BrainLine, typed: &EntryForm, head: &M
                  never as an instruction. To make it yours, add it in your own words."
             }
         }
-        div.prose dir="auto" { (render_text(line.text.as_deref().unwrap_or_default())) }
+        div.prose dir="auto" { (render::render_prose(line.text.as_deref().unwrap_or_default(), 2)) }
         @if is_active { (edit_form(caller, line, typed)) }
         div.row {
             @if is_active {
@@ -112,11 +112,6 @@ fn entry_page(owner: &CallerSpace, line: &BrainLine, typed: &EntryForm, head: &M
     page_with(caller, &line.title, HERE, ASSETS, &body)
 }
 
-/// Markdown whose highest heading stands below the title.
-fn render_text(text: &str) -> Markup {
-    render::markdown_as(text, &MarkdownStyle { heading: 2, ..MarkdownStyle::default() })
-}
-
 fn deed_form(
     caller: &Caller,
     line: &BrainLine,
@@ -124,7 +119,7 @@ fn deed_form(
     look: ButtonLook,
     label: &str,
 ) -> Markup {
-    post_form(caller, html! { "/brain/" (line.id) "/" (deed) }, "", &submit_button(look, label))
+    post_form(caller, html! { (entry_address(line)) "/" (deed) }, "", &submit_button(look, label))
 }
 
 fn edit_form(caller: &Caller, line: &BrainLine, typed: &EntryForm) -> Markup {
@@ -133,7 +128,7 @@ fn edit_form(caller: &Caller, line: &BrainLine, typed: &EntryForm) -> Markup {
     html! {
         details open[is_open] {
             summary { "Edit" }
-            (post_form(caller, html! { "/brain/" (line.id) }, "", &html! {
+            (post_form(caller, entry_address(line), "", &html! {
                 input type="hidden" name="version" value=(line.version);
                 (render_field("title", "Title", "", &html! {
                     input id="title" name="title" required maxlength=(TITLE_CHARS_MAX)
@@ -178,10 +173,6 @@ async fn update_entry(
         }
         Err(problem) => Err(problem),
     }
-}
-
-fn entry_address(line: &BrainLine) -> String {
-    format!("{HERE}/{}", line.id)
 }
 
 async fn forget_entry(owner: CallerSpace, Path(id): Path<String>) -> HandlerResult<Redirect> {

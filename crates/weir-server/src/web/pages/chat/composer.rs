@@ -50,7 +50,7 @@ fn offered_values(item: &Setting) -> Vec<String> {
     all
 }
 
-fn permission_words(mode: PermissionMode) -> &'static str {
+pub(super) fn permission_words(mode: PermissionMode) -> &'static str {
     match mode {
         PermissionMode::Plan => "Plan: read only",
         PermissionMode::Ask => "Ask before changes",

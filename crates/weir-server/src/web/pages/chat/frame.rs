@@ -72,7 +72,7 @@ async fn get_counts(CallerSpace { app, caller, space }: CallerSpace) -> HandlerR
             pause.by
         ))
     });
-    let approvals = list_inbox(&app, space.as_ref()).await?.len();
+    let approvals = list_inbox(space.store().as_ref()).await?.len();
     let notices = app.notices.count_unseen(&caller.person.id).await?;
     let amiss = server_trouble(&app, &caller).await;
     Ok(Json(FrameCounts { approvals, notices, paused, amiss }).into_response())

@@ -28,6 +28,11 @@ pub(super) async fn new(owner: &CallerSpace, told: &start::StartNotes) -> Handle
     let usual = space.standard_model().await.unwrap_or_default();
     let is_ready = usual.is_some() || !choices.models.is_empty();
     let recent = list_recent_chats(app, space.as_ref()).await?;
+    // Whoever has chats has begun.
+    let first = match is_ready && recent.is_empty() {
+        true => space.first_start().await,
+        false => None,
+    };
     let begin = match (&usual, choices.models.is_empty()) {
         (None, true) => start::without_model(caller, space.as_ref(), &now.model).await?,
         (None, false) => html! {
@@ -42,6 +47,7 @@ pub(super) async fn new(owner: &CallerSpace, told: &start::StartNotes) -> Handle
                 h1 { (if is_ready { "What can I help with?" } else { "Welcome to Weir" }) }
             }
             (start::render_notes(told))
+            @if let Some(first) = first { (start::render_first_start(first)) }
             (begin)
             (no_script())
             (render_recent_chats(app, &recent))

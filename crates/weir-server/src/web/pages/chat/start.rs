@@ -4,12 +4,16 @@
 
 use maud::{Markup, html};
 use serde::Deserialize;
+use weir_core::profile::PermissionMode;
+use weir_core::view::first_start::FirstStart;
 use weir_core::view::plain::visible_text;
 use weir_install::user_space::{ProviderLine, UserSpace};
 
 use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::web::pages::models;
+
+use super::composer::permission_words;
 
 /// What was done before this page was shown, in words.
 #[derive(Debug, Default, Deserialize)]
@@ -25,6 +29,13 @@ pub(super) fn render_notes(told: &StartNotes) -> Markup {
         @if !told.note.is_empty() { p.notice.good role="status" { (visible_text(&told.note)) } }
         @if !told.problem.is_empty() { p.notice.bad role="alert" { (visible_text(&told.problem)) } }
     }
+}
+
+/// Which permission mode holds, said before the first chat to whoever chose none (U13).
+pub(super) fn render_first_start(first: FirstStart) -> Markup {
+    let switch =
+        format!("choose “{}” in the box below", permission_words(PermissionMode::AutoEdit));
+    html! { p.muted id="first-start" { (first.describe(&switch)) } }
 }
 
 /// The model that is set cannot be asked, and others can.

@@ -44,13 +44,14 @@ fn wiki_as_markdown(number: usize, link: &FileLink) -> String {
 /// The links of a note by the addresses that they have in its Markdown.
 struct NoteLinks<'a> {
     links: &'a [FileLink],
-    by_address: HashMap<String, &'a FileLink>,
+    /// By path and part.
+    by_address: HashMap<(&'a str, &'a str), &'a FileLink>,
 }
 
 impl<'a> NoteLinks<'a> {
     fn from_links(links: &'a [FileLink]) -> NoteLinks<'a> {
         let markdown = links.iter().filter(|link| link.form == FileLinkKind::Markdown);
-        let by_address = markdown.map(|link| (address_key(&link.named, &link.part), link));
+        let by_address = markdown.map(|link| ((link.named.as_str(), link.part.as_str()), link));
         NoteLinks { links, by_address: by_address.collect() }
     }
 
@@ -60,13 +61,8 @@ impl<'a> NoteLinks<'a> {
             return (link.form == FileLinkKind::Wiki).then_some(link);
         }
         let address = read_address(address);
-        self.by_address.get(&address_key(&address.path, &address.subpath)).copied()
+        self.by_address.get(&(address.path.as_str(), address.subpath.as_str())).copied()
     }
-}
-
-/// No path and no part of a file holds a line break.
-fn address_key(path: &str, part: &str) -> String {
-    format!("{path}\n{part}")
 }
 
 fn is_shown_image(path: &str) -> bool {

@@ -62,7 +62,8 @@ const HOSTS: ListTexts = ListTexts {
 
 const RECIPIENTS: ListTexts = ListTexts {
     title: "Recipients",
-    what: "Addresses that agents may send mail to. Nobody else gets mail.",
+    what: "Addresses that agents may send mail to. An admin is asked about each mail to anybody else; other \
+           people's agents send none.",
     label: "Address",
     example: "ann@example.org or @example.org",
 };

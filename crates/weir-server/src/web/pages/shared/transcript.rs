@@ -166,7 +166,7 @@ impl SharedTranscript {
     fn finish_call(&mut self, fact: &CallFinished) {
         let entry = self.calls.get(&fact.call).and_then(|at| self.shown.get_mut(*at));
         if let Some((_, SharedEntry::Called { result, .. })) = entry {
-            let text = plain_text(&fact.result);
+            let text = plain_text(&fact.blocks_for_person());
             let end = text.floor_char_boundary(RESULT_MAX);
             let cut = if end < text.len() { "\n… the rest is not shown" } else { "" };
             *result = Some(format!("{}{cut}", &text[..end]));

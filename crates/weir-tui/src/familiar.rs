@@ -1,5 +1,4 @@
-//! Words that fingers know from other agents, as commands of both faces: what they say to the model,
-//! what is answered where something else does it, and what is near to a slip of the finger. Pure.
+//! Words that fingers know from other agents, as commands of both faces: what is answered where something else does it, and what is near to a slip of the finger. Pure.
 //! Not here: the tables of commands.
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
@@ -16,8 +15,7 @@ const SLIPS_MAX: usize = 2;
 
 /// Commands that give way to a workflow or skill of the same name: who has one means that.
 const YIELDING: &[&str] = &[
-    "new", "exit", "status", "diff", "copy", "init", "config", "login", "review", "usage",
-    "rename", "hooks", "plan",
+    "new", "exit", "status", "diff", "copy", "config", "login", "usage", "rename", "hooks", "plan",
 ];
 
 /// Whether a command gives way to one of the session.
@@ -25,43 +23,17 @@ pub(crate) fn yields_to_session(name: &str) -> bool {
     YIELDING.contains(&name)
 }
 
-/// Whether a line can only be understood once it is known which commands the session has. Leaving
-/// waits for nothing.
-pub(crate) fn needs_session_commands(line: &str) -> bool {
-    let name = line.strip_prefix('/').unwrap_or(line).split(char::is_whitespace).next();
-    name.is_some_and(|name| yields_to_session(name) && name != "exit")
+/// The name of the command that a line begins with.
+pub(crate) fn command_name(line: &str) -> &str {
+    let line = line.trim_start();
+    let line = line.strip_prefix('/').unwrap_or(line);
+    line.split(char::is_whitespace).next().unwrap_or_default()
 }
 
 /// Whether a line asks for the settings of the session, which are told a little later than that it
 /// is open.
 pub(crate) fn shows_settings(line: &str) -> bool {
     line.split(char::is_whitespace).next() == Some("/status")
-}
-
-/// What `/init` says.
-pub(crate) const INIT: &str = "Write a first AGENTS.md for this project: what an agent who works \
-    here needs to know and cannot see at a glance. Look first at the files that are there (README, \
-    build files, tests, CI). Say in at most 60 lines: what the project is; how it is built, tested, \
-    linted and run, with the exact commands; how the code is laid out; the rules of style that \
-    hold here. Say only what you have seen. If there is an AGENTS.md already, improve it and keep \
-    what people wrote.";
-
-/// What `/review` says; `of`: what to look at.
-pub(crate) fn review_prompt(of: &str) -> String {
-    let what = match of.trim() {
-        "" => {
-            "the uncommitted changes of this repository (`git status`, `git diff HEAD`; untracked \
-               files too). If there are none, review the last commit"
-                .to_owned()
-        }
-        of => format!("this: {of}"),
-    };
-    format!(
-        "Review {what}. Change nothing. Look for mistakes that matter: wrong behaviour, lost data, \
-         security, missing error handling, missing tests. For each: file and line, what is wrong, \
-         what would go wrong because of it, and how to mend it, the worst first. If nothing is \
-         wrong, say so."
-    )
 }
 
 /// A command that something else does: the sentence that says what.

@@ -12,6 +12,7 @@ use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::input::PersonCommand;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
+use weir_core::view::first_start::FirstStart;
 
 pub use crate::reports::ReportKind;
 
@@ -198,6 +199,8 @@ pub struct OpenSessionInfo {
     pub server: Option<String>,
     /// What a person should know now: the folder is not trusted, no sandbox works, …
     pub notes: Vec<String>,
+    /// Nothing was said in the folder yet, and nobody chose a permission mode.
+    pub first_start: Option<FirstStart>,
     /// An external editor may be used, files of this machine can be named.
     pub local: bool,
 }

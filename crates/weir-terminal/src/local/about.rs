@@ -1,5 +1,6 @@
 //! What is known of the surroundings of a session, read cheaply: folder, branch, settings, what can
-//! be typed as `/name`. No process is started and no store is made for it.
+//! be typed as `/name`. No store is made for it, and no process is started but at a first start: whether
+//! a sandbox holds is tried out then.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -7,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_core::ids::SessionId;
-use weir_engine::ports::{Plugins as _, Store as _};
+use weir_core::view::first_start::FirstStart;
+use weir_engine::ports::{Plugins as _, Store};
 use weir_engine::scene::SceneOptions;
 use weir_engine::skills::SkillPlaces;
 use weir_engine::slash;
@@ -70,8 +72,21 @@ async fn describe_surroundings(context: &LocalContext, shown: &ShownSession) -> 
             .unwrap_or_default(),
         server: None,
         notes,
+        first_start: find_first_start(shown).await,
         local: true,
     }
+}
+
+/// What is told in a folder in which nothing was said yet.
+async fn find_first_start(shown: &ShownSession) -> Option<FirstStart> {
+    if shown.id.is_some() {
+        return None;
+    }
+    let cx = &shown.cx;
+    let folder = Some(shown.workspace_folder().display().to_string());
+    let store = if has_store(cx) { Some(cx.local_store().ok()?) } else { None };
+    let store = store.as_deref().map(|store| store as &dyn Store);
+    wiring::find_first_start(cx, &shown.session_overrides(), store, folder).await
 }
 
 /// The settings of a new session, as far as they are known without asking anybody.

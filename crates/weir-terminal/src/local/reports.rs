@@ -209,8 +209,8 @@ async fn permissions_report(shown: &ShownSession) -> anyhow::Result<String> {
     for lease in leases {
         let uses = lease.uses_left.map(|left| format!(", {left} calls left")).unwrap_or_default();
         let until = lease.until.map(|until| format!(", until {until}")).unwrap_or_default();
-        for rule in &lease.rules {
-            let _ = writeln!(text, "  {}: {}{uses}{until}", lease.lease, rule.text());
+        for covered in lease.covered_texts() {
+            let _ = writeln!(text, "  {}: {covered}{uses}{until}", lease.lease);
         }
     }
     Ok(text)
@@ -312,7 +312,9 @@ async fn call_report_part(
         Event::CallJudged(f) if f.call == wanted => {
             let rule = f.rule.as_ref().map(|rule| format!(", rule {rule:?}")).unwrap_or_default();
             let why = f.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-            Some(format!("\nJudged: {:?}{rule}{why}\n", f.verdict))
+            let ways = f.ways.iter().map(|way| format!("Would pass: {}\n", way.as_words()));
+            let ways: String = ways.collect();
+            Some(format!("\nJudged: {:?}{rule}{why}\n{ways}", f.verdict))
         }
         Event::ApprovalRequested(f) if f.call == wanted => {
             let diff = f.diff.as_deref().map(|diff| format!("\n{diff}")).unwrap_or_default();

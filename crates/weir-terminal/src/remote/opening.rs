@@ -188,7 +188,7 @@ async fn describe_surroundings(
     // What cannot be asked now is no reason to open nothing.
     notes.extend(pause::fetch_pause_state(http).await.unwrap_or_default().pause_text());
     let server = Some(http.address.to_string());
-    OpenSessionInfo { folder, branch: None, resume, server, notes, local: false }
+    OpenSessionInfo { folder, branch: None, resume, server, notes, first_start: None, local: false }
 }
 
 async fn fetch_named_commands(

@@ -105,7 +105,7 @@ impl App {
         let what = match mode {
             PermissionMode::Plan => "nothing is changed",
             PermissionMode::Ask => "changes are possible, and you are asked before each",
-            PermissionMode::AutoEdit => "files of the workspace are changed without asking",
+            PermissionMode::AutoEdit => "edits, confined commands and links ask nothing",
             PermissionMode::Full => "everything that nothing forbids is done without asking",
         };
         let holds = self.effective_permission();

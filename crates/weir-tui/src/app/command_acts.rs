@@ -20,8 +20,7 @@ impl App {
     /// A line that begins with a slash. Whether it is done with: names of the session's workflows
     /// and skills are said, and so is a path.
     pub(crate) fn handle_slash_line(&mut self, line: &str, written: &WrittenMessage) -> bool {
-        let name = line.strip_prefix('/').unwrap_or(line);
-        let name = name.split(char::is_whitespace).next().unwrap_or_default();
+        let name = familiar::command_name(line);
         if self.is_said_command(name) {
             return false;
         }
@@ -48,6 +47,13 @@ impl App {
         let of_session = self.fold.named.iter().any(|named| named.name == name);
         let known = find_command(self.painter, name).is_some();
         of_session && (!known || familiar::yields_to_session(name))
+    }
+
+    /// Whether only the session can know what a line stands for. Leaving waits for nothing.
+    pub(super) fn waits_for_session(&self, line: &str) -> bool {
+        let name = familiar::command_name(line);
+        name != "exit"
+            && (familiar::yields_to_session(name) || find_command(self.painter, name).is_none())
     }
 
     /// Does what a line says. Whether it is a command of the face.

@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 use super::App;
 use super::notes::Loud;
 use super::painter::{AppPainter, ShownView};
-use crate::familiar;
 use crate::link::{ReportKind, SessionTarget, UiCommand};
 use crate::reports::REPORT_COMMANDS;
 
@@ -172,17 +171,6 @@ const MORE_COMMANDS: &[ChatCommand] = &[
         "[task]",
         "Permission mode plan: it looks and changes nothing",
         App::plan_command,
-    ),
-    chat_command("init", "", "Lets the model write a first AGENTS.md", |app, _| {
-        app.say_words(familiar::INIT.into());
-    }),
-    chat_command(
-        "review",
-        "[what]",
-        "Lets the model review the uncommitted changes",
-        |app, rest| {
-            app.say_words(familiar::review_prompt(rest));
-        },
     ),
     chat_command(
         "copy",

@@ -11,7 +11,7 @@ use weir_core::ids::{CallId, Seq, Timestamp};
 use weir_core::message::plain_text;
 use weir_core::view::streamed::{OUTPUT_BYTES_MAX, has_own_content, push_tail};
 use weir_core::view::transcript::{
-    self, Activity, PlacedFact, SeenFact, TranscriptChange as Change,
+    self, Activity, AskOutcome, PlacedFact, SeenFact, TranscriptChange as Change,
 };
 
 use super::entries::{CallRow, EntryContent, EntryTranscript, ShellRun, TranscriptEntry};
@@ -39,7 +39,7 @@ pub(crate) enum FoldEvent {
     /// A person is needed, and was not before.
     Asked,
     /// An ask went: its name, and in words what was decided and by whom.
-    Answered(String, String),
+    Answered(String, String, AskOutcome),
     /// A run ended.
     Ended(RunStatus),
     /// What was sent under this name arrived.
@@ -170,8 +170,8 @@ impl SessionFold {
             }
             Change::CallEnded(call) => self.finish_call(call),
             Change::AskOpened(_) => self.push_event(FoldEvent::Asked),
-            Change::AskClosed { name, words, .. } => {
-                self.push_event(FoldEvent::Answered(name, words))
+            Change::AskClosed { name, words, outcome } => {
+                self.push_event(FoldEvent::Answered(name, words, outcome))
             }
             Change::SettingsChanged => self.adopt_settings(),
             Change::RunEnded(at) => self.run_ended(at),

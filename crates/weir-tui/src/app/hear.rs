@@ -2,7 +2,7 @@
 
 use weir_core::event::Event;
 use weir_core::ids::{Seq, Timestamp};
-use weir_core::view::transcript::PendingAsk;
+use weir_core::view::transcript::{AskOutcome, PendingAsk};
 
 use super::commands::face_commands;
 use super::entries::EntryTranscript;
@@ -177,8 +177,11 @@ impl App {
         // What is not printed yet of the session before still is.
         fold.prints =
             old.prints.into_iter().map(|print| detach_print(print, &old.transcript)).collect();
-        if !self.opened {
-            // What was told before anything was open belongs to what is opened now.
+        if self.opened {
+            self.shell.forget_commands();
+        } else {
+            // What was told before anything was open belongs to what is opened now, and so does what a
+            // command of the person's said.
             fold.transcript = old.transcript;
         }
         self.fold = fold;
@@ -190,12 +193,15 @@ impl App {
             // It belongs to the session that was left, and stands there.
             self.sent.clear();
         }
-        self.shell.forget_commands();
         self.set_named();
         self.fold.prints.push_back(PrintItem::Lines(chat::greeting_line(about)));
         for note in &about.notes {
             let (loud, text) = (Loud::Warn, one_line(note));
             self.fold.add_greeting(loud, text, self.now);
+        }
+        if let Some(first) = about.first_start {
+            let text = first.describe("/permissions auto-edit, or Tab in the empty box");
+            self.fold.add_greeting(Loud::Quiet, text, self.now);
         }
         self.settings_known = false;
         self.send_held();
@@ -264,11 +270,18 @@ impl App {
                     let (_, word) = run_status_text(how);
                     self.notify_if_away(&format!("Weir: {word}"));
                 }
-                FoldEvent::Answered(name, words) => {
+                FoldEvent::Answered(name, words, outcome) => {
                     let here = self.answered.take_if(|answered| answered.name == name).is_some();
                     let seen = self.shown.as_ref().is_some_and(|shown| shown.name == name);
                     if seen && !here {
-                        self.show_hint(NoticeTone::Quiet, format!("Answered elsewhere. {words}"));
+                        // What nobody answered, nobody answered elsewhere.
+                        let text = match outcome {
+                            AskOutcome::Unanswered | AskOutcome::Lapsed => words,
+                            AskOutcome::Allowed | AskOutcome::Refused | AskOutcome::Answered => {
+                                format!("Answered elsewhere. {words}")
+                            }
+                        };
+                        self.show_hint(NoticeTone::Quiet, text);
                     }
                 }
             }

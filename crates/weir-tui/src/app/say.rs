@@ -29,7 +29,7 @@ impl App {
             return;
         }
         // Before a session is open nobody knows what it has under such a name.
-        let waits = !self.opened && familiar::needs_session_commands(text);
+        let waits = !self.opened && self.waits_for_session(text);
         if is_command && !waits && self.handle_slash_line(text, &written) {
             return;
         }

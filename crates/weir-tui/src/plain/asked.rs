@@ -4,7 +4,9 @@
 use serde_json::Value;
 use weir_core::event::{ApprovalRequested, QuestionAsked};
 use weir_core::view::plain::visible_text;
-use weir_core::view::told::permission_command;
+use weir_core::view::told::{
+    self, OFTEN_ASKED, bound_rules_text, grant_text, lines_head, offers_always, permission_command,
+};
 use weir_core::view::visible::{cut_diff, lookalike_remarks};
 
 use super::asks::WordingStyle;
@@ -13,15 +15,29 @@ use super::words;
 /// Lines of a difference or an argument that are printed before one is told how to see the rest.
 const LINES_MAX: usize = 60;
 
-/// What can be typed.
-pub(super) fn choices_prompt(lasting: bool, manner: WordingStyle) -> &'static str {
-    match (manner, lasting) {
-        (WordingStyle::Signs, true) => "Allow? Type: once / session / always / no REASON",
-        (WordingStyle::Signs, false) => "Allow? Type: once / no REASON",
-        (WordingStyle::Words, true) => {
-            "Allow it? Type once, session or always; or type no and your reason."
+/// What can be typed; what saves the next question of a kind that was often asked stands first (U13).
+pub(super) fn choices_prompt(asked: &ApprovalRequested, manner: WordingStyle) -> String {
+    let mut all = vec!["once"];
+    if !asked.rules.is_empty() {
+        all.insert(usize::from(!asked.often), "session");
+    }
+    if offers_always(asked) {
+        all.push("always");
+    }
+    if !asked.lines.is_empty() {
+        return match manner {
+            WordingStyle::Words => {
+                "Allow all of these steps? Type once; or type no and your reason.".into()
+            }
+            WordingStyle::Signs => "Allow all of these steps? Type: once / no REASON".into(),
+        };
+    }
+    match (manner, all.split_last()) {
+        (WordingStyle::Words, Some((last, rest))) if !rest.is_empty() => {
+            format!("Allow it? Type {} or {last}; or type no and your reason.", rest.join(", "))
         }
-        (WordingStyle::Words, false) => "Allow it? Type once; or type no and your reason.",
+        (WordingStyle::Words, _) => "Allow it? Type once; or type no and your reason.".into(),
+        (WordingStyle::Signs, _) => format!("Allow? Type: {} / no REASON", all.join(" / ")),
     }
 }
 
@@ -40,7 +56,7 @@ pub(super) fn approval_lines(
     }
     lines.push(format!("  tool: {}", visible_text(&asked.tool)));
     lines.push(format!("  why it is asked: {}", visible_text(&asked.reason)));
-    if !asked.label.is_clean() {
+    if !asked.label.is_plain() {
         let label = visible_text(&asked.label.to_string());
         lines.push(format!("  what the model had read: {label}"));
     }
@@ -48,18 +64,30 @@ pub(super) fn approval_lines(
     lines.extend(lookalike_remarks(asked).iter().map(|remark| format!("  look closely: {remark}")));
     if !asked.rules.is_empty() {
         let rules: Vec<String> = asked.rules.iter().map(|rule| visible_text(rule.text())).collect();
-        lines.push(format!(
-            "  session, and always in this project, would allow: {}",
-            rules.join(", ")
-        ));
+        let rules = rules.join(", ");
+        match &asked.grant {
+            Some(grant) => {
+                lines.push(format!("  session would grant: {}", grant_text(grant)));
+                lines.push(format!("  always in this project would allow: {rules}"));
+            }
+            None if asked.bound => {
+                lines.push(format!("  session would allow: {}", bound_rules_text(&rules)));
+            }
+            None => {
+                lines.push(format!("  session, and always in this project, would allow: {rules}"))
+            }
+        }
         // Who listens would hear it with every question.
-        if manner == WordingStyle::Signs {
+        if manner == WordingStyle::Signs && offers_always(asked) {
             let commands = asked.rules.iter().map(|rule| permission_command(rule.text()));
             let commands: Vec<String> = commands.collect();
             lines.push(format!("  in every project: {}", commands.join("; ")));
         }
     }
-    lines.push(choices_prompt(!asked.rules.is_empty(), manner).into());
+    if asked.often {
+        lines.push(format!("  {OFTEN_ASKED}"));
+    }
+    lines.push(choices_prompt(asked, manner));
     lines
 }
 
@@ -69,8 +97,27 @@ pub(super) fn subject_lines(
     lines_max: usize,
     manner: WordingStyle,
 ) -> Vec<String> {
+    if asked.lines.is_empty() {
+        return change_lines(asked.diff.as_deref(), &asked.input, lines_max, manner);
+    }
+    let mut lines = vec![format!("  {}", lines_head(asked))];
+    lines.extend(told::question_lines(asked).iter().map(|line| format!("    {line}")));
+    for line in &asked.lines {
+        lines.push(format!("  step {}: {}", line.step, visible_text(&line.summary)));
+        lines.push(format!("  why it is asked: {}", visible_text(&line.reason)));
+        lines.extend(change_lines(line.diff.as_deref(), &line.input, lines_max, manner));
+    }
+    lines
+}
+
+fn change_lines(
+    diff: Option<&str>,
+    input: &Value,
+    lines_max: usize,
+    manner: WordingStyle,
+) -> Vec<String> {
     const MORE: &str = "type /full to read all of it";
-    if let Some(text) = &asked.diff {
+    if let Some(text) = diff {
         let shown = cut_diff(text, lines_max);
         let mut lines = vec![format!("  the change: {}", shown.head)];
         lines.extend(shown.lines.iter().map(|line| match manner {
@@ -80,8 +127,8 @@ pub(super) fn subject_lines(
         lines.extend(shown.cut_notice().map(|cut| format!("  {cut}; {MORE}")));
         return lines;
     }
-    let Value::Object(fields) = &asked.input else {
-        return vec![format!("  with: {}", visible_text(&asked.input.to_string()))];
+    let Value::Object(fields) = input else {
+        return vec![format!("  with: {}", visible_text(&input.to_string()))];
     };
     let mut lines = Vec::new();
     for (name, value) in fields {

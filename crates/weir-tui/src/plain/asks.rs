@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::mem::take;
 
+use weir_core::event::ApprovalRequested;
 use weir_core::event::Decision;
 use weir_core::view::transcript::{AskOutcome, PendingAsk, TranscriptChange};
 
@@ -165,7 +166,7 @@ impl AskQueue {
         let swapped = take(&mut self.swapped);
         let ask = ask.filter(|_| self.is_open())?;
         let answer = match (ask.request(), ask.question()) {
-            (Some(asked), _) => match parse_decision(line, !asked.rules.is_empty(), self.manner) {
+            (Some(asked), _) => match read_decision(line, asked, self.manner) {
                 Ok((decision, _)) if decision.allows() && swapped => self.ask_after_swap(),
                 Ok((decision, reason)) => TypedAnswer::Decide(decision, reason),
                 Err(words) => TypedAnswer::Again(words),
@@ -202,12 +203,21 @@ impl AskQueue {
 const SWAPPED: &str = "What was asked before was settled elsewhere, and this is another one: it is \
                        asked again, so that no answer meets the wrong call.";
 
+/// What a line decides about what is asked.
+fn read_decision(
+    line: &str,
+    asked: &ApprovalRequested,
+    manner: WordingStyle,
+) -> Result<(Decision, Option<String>), String> {
+    parse_decision(line, !asked.rules.is_empty(), &choices_prompt(asked, manner))
+}
+
 /// What a line decides. An error says what can be typed: nothing is decided by unclear words.
 /// `lasting`: there are rules that "session" and "always" would add.
-pub(super) fn parse_decision(
+fn parse_decision(
     line: &str,
     lasting: bool,
-    manner: WordingStyle,
+    choices: &str,
 ) -> Result<(Decision, Option<String>), String> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -217,25 +227,21 @@ pub(super) fn parse_decision(
         if rest.is_empty() {
             return Ok((decision, None));
         }
-        Err(format!("That is not clear: a yes stands alone. {}", choices_prompt(lasting, manner)))
+        Err(format!("That is not clear: a yes stands alone. {}", choices))
     };
     match word.as_str() {
         "once" | "yes" | "y" | "allow" => only(Decision::Once),
         "session" | "s" if lasting => only(Decision::Session),
         "always" | "a" if lasting => only(Decision::Always),
-        "session" | "s" | "always" | "a" => Err(format!(
-            "This call can be allowed once only: no rule describes it. {}",
-            choices_prompt(lasting, manner)
-        )),
+        "session" | "s" | "always" | "a" => {
+            Err(format!("This call can be allowed once only: no rule describes it. {}", choices))
+        }
         "no" | "n" | "deny" => {
             let reason: String = rest.chars().take(REASON_CHARACTERS_MAX).collect();
             Ok((Decision::Deny, (!reason.is_empty()).then_some(reason)))
         }
-        "" => Err(format!(
-            "The call waits, and nothing was typed. {}",
-            choices_prompt(lasting, manner)
-        )),
-        _ => Err(format!("That is neither a yes nor a no. {}", choices_prompt(lasting, manner))),
+        "" => Err(format!("The call waits, and nothing was typed. {}", choices)),
+        _ => Err(format!("That is neither a yes nor a no. {}", choices)),
     }
 }
 
@@ -277,11 +283,7 @@ mod tests {
             ("ok", true, None),
             ("1", true, None),
         ] {
-            assert_eq!(
-                parse_decision(line, lasting, WordingStyle::Signs).ok(),
-                expected,
-                "{line:?}"
-            );
+            assert_eq!(parse_decision(line, lasting, "").ok(), expected, "{line:?}");
         }
     }
 

@@ -330,7 +330,7 @@ impl PlainTalk {
     fn announce_settlement(&mut self, settled: &AskSettlement) {
         let (voice, what) = match settled.outcome {
             AskOutcome::Allowed => (LineVoice::Good, "approval"),
-            AskOutcome::Refused => (LineVoice::Warn, "approval"),
+            AskOutcome::Refused | AskOutcome::Lapsed => (LineVoice::Warn, "approval"),
             AskOutcome::Answered if settled.place == AnswerPlace::Here => {
                 return self.print_lines(LineVoice::Good, "question: answered");
             }

@@ -27,12 +27,16 @@ struct EarlierWords {
 
 impl PlainTalk {
     pub(super) fn announce_session(&mut self) {
-        let OpenSessionInfo { folder, branch, server, notes, .. } = self.app.about.clone();
+        let OpenSessionInfo { folder, branch, server, notes, first_start, .. } =
+            self.app.about.clone();
         let branch = branch.map(|name| format!(", branch {name}")).unwrap_or_default();
         let server = server.map(|url| format!(", on the server {url}")).unwrap_or_default();
         self.print_lines(LineVoice::Label, &format!("weir: in {folder}{branch}{server}"));
         for note in notes {
             self.print_lines(LineVoice::Warn, &format!("note: {note}"));
+        }
+        if let Some(first) = first_start {
+            self.print_lines(LineVoice::Quiet, &first.describe("type /permissions auto-edit"));
         }
         if self.options.first.take().is_some() {
             // The app has said it.

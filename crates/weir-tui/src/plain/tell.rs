@@ -131,7 +131,8 @@ fn describe_finish(fact: &CallFinished, call: &CallEntry) -> VoicedLine {
 fn call_line(call: &CallEntry, what: &str) -> String {
     let subject = call_subject(call);
     let between = if subject.is_empty() { "" } else { ", " };
-    format!("tool {}{between}{subject}: {what}", call.tool_name())
+    let step = call.step_words().map(|words| format!(" ({words})")).unwrap_or_default();
+    format!("tool {}{step}{between}{subject}: {what}", call.tool_name())
 }
 
 /// The first short text of the arguments: mostly a path or a command.

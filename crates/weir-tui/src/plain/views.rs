@@ -83,7 +83,8 @@ impl PlainTalk {
             "A line that begins with ! runs in your shell. @FILE names a file.",
             "Ctrl-C stops the run; Ctrl-D leaves.",
             "Permission modes: plan reads only; ask asks before every change; auto-edit changes \
-             files of the workspace without asking; full asks only what is always asked.",
+             files of the workspace, runs confined commands without network and follows links, \
+             without asking; full asks only what is always asked.",
             "Commands:",
         ];
         lines.iter().for_each(|line| self.print_lines(LineVoice::Text, line));

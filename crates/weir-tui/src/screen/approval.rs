@@ -8,7 +8,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 use weir_core::event::{ApprovalRequested, Decision};
 use weir_core::governance::label::Taint;
-use weir_core::view::told::permission_command;
+use weir_core::view::told::{
+    OFTEN_ASKED, bound_rules_text, grant_text, lines_head, offers_always, permission_command,
+    question_line, question_lines,
+};
 use weir_core::view::transcript::PendingAsk;
 use weir_core::view::visible::lookalike_remarks;
 
@@ -51,6 +54,8 @@ pub(crate) struct ApprovalDialog {
     reason: Option<DialogLineInput>,
     /// What the last view had room for.
     seen: Cell<VisiblePart>,
+    /// All of it was opened: then also what had no room was there to be read.
+    opened: bool,
 }
 
 /// What a key meant.
@@ -80,7 +85,7 @@ pub(crate) struct DialogState {
 impl ApprovalDialog {
     /// A dialog about a call of the session or of a sub-agent.
     pub(crate) fn new(ask: PendingAsk) -> ApprovalDialog {
-        ApprovalDialog { ask, reason: None, seen: Cell::new(VisiblePart::All) }
+        ApprovalDialog { ask, reason: None, seen: Cell::new(VisiblePart::All), opened: false }
     }
 
     /// What is asked.
@@ -125,6 +130,7 @@ impl ApprovalDialog {
             };
         }
         if key.modifiers == KeyModifiers::CONTROL && key.code == KeyCode::Char('o') {
+            self.opened = true;
             return ApprovalKeyOutcome::All;
         }
         // Esc and a letter behind it may come as Alt and the letter: that decides nothing.
@@ -137,20 +143,29 @@ impl ApprovalDialog {
             KeyCode::Char('y' | 'Y' | '1') if once => {
                 ApprovalKeyOutcome::Decide(Decision::Once, None)
             }
+            // Too little of it was there to be read: a yes is none, and no message that begins with y.
+            KeyCode::Char('y' | 'Y' | '1') => ApprovalKeyOutcome::Took,
             KeyCode::Char('s' | 'S' | '2') if lasting => {
                 ApprovalKeyOutcome::Decide(Decision::Session, None)
             }
-            KeyCode::Char('a' | 'A' | '3') if lasting => {
+            KeyCode::Char('a' | 'A' | '3') if lasting && self.offers_always() => {
                 ApprovalKeyOutcome::Decide(Decision::Always, None)
             }
             KeyCode::Char('n' | 'N' | '4') => {
                 self.reason = Some(DialogLineInput::default());
                 ApprovalKeyOutcome::Took
             }
-            KeyCode::Char('v' | 'V') => ApprovalKeyOutcome::All,
+            KeyCode::Char('v' | 'V') => {
+                self.opened = true;
+                ApprovalKeyOutcome::All
+            }
             KeyCode::Esc => ApprovalKeyOutcome::Interrupt,
             _ => ApprovalKeyOutcome::Passed,
         }
+    }
+
+    fn offers_always(&self) -> bool {
+        self.request().is_some_and(offers_always)
     }
 
     /// Whether an answer that lasts is offered: only with the rules that it would add in sight.
@@ -164,11 +179,15 @@ impl ApprovalDialog {
         let Some(fact) = self.request() else { return Vec::new() };
         let mut lines = self.context_lines(fact, width, theme, LINES_MAX);
         lines.extend(rule_lines(fact, width, theme, LINES_MAX));
-        for rule in &fact.rules {
+        for rule in fact.rules.iter().filter(|_| offers_always(fact)) {
             let text = format!("In every project: {}", permission_command(rule.text()));
             lines.extend(wrap_line(&Line::styled(text, theme.quiet), width, 2));
         }
         lines.push(Line::default());
+        if !fact.lines.is_empty() {
+            lines.extend(step_lines(fact, width, theme));
+            return lines;
+        }
         lines.extend(argument_lines(&fact.input, width, theme));
         if let Some(text) = &fact.diff {
             lines.push(Line::default());
@@ -189,7 +208,9 @@ impl ApprovalDialog {
     ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
         let Some(fact) = self.request() else { return (Vec::new(), None) };
         let what = subject_lines(fact, width, theme);
-        let seen_min = what.len().min(WHAT_LINES_MIN);
+        // Of several steps none is allowed that could not be read: its line, or all of it by `v`.
+        let rows = if self.opened { 0 } else { step_table(fact, width, theme).len() };
+        let seen_min = what.len().min(WHAT_LINES_MIN.max(rows + usize::from(rows > 0)));
         // Title and, of the words, a line or how many there are.
         let needs = |foot: usize| 2 + seen_min + foot;
         let mut foot = (Vec::new(), None);
@@ -281,6 +302,9 @@ impl ApprovalDialog {
             Span::styled(format!(": {}", one_line(&fact.summary)), theme.text),
         ]));
         say(Line::styled(format!("Why you are asked: {}", one_line(&fact.reason)), theme.quiet));
+        if fact.often {
+            say(Line::styled(OFTEN_ASKED, theme.accent));
+        }
         lines
     }
 
@@ -302,10 +326,13 @@ impl ApprovalDialog {
             all.push(("y", words("yes, once", "yes")));
         }
         if self.offers_lasting_answer() {
-            all.extend([
-                ("s", words("this session", "session")),
-                ("a", words("always in this project", "always")),
-            ]);
+            let often = self.request().is_some_and(|fact| fact.often);
+            // What saves the next question stands first; the keys stay.
+            let at = if often { 0 } else { all.len() };
+            all.insert(at, ("s", words("this session", "session")));
+            if self.offers_always() {
+                all.push(("a", words("always in this project", "always")));
+            }
         }
         all.extend([
             ("n", "no…"),
@@ -326,10 +353,45 @@ fn title_line(width: usize, theme: &Theme, others: usize) -> Line<'static> {
 
 /// The command, or what would change, in full.
 fn subject_lines(fact: &ApprovalRequested, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    if !fact.lines.is_empty() {
+        return step_lines(fact, width, theme);
+    }
     match &fact.diff {
         Some(text) => diff::render_diff(text, width, LINES_MAX, theme),
         None => argument_lines(&fact.input, width, theme),
     }
+}
+
+/// All of a question about several steps: first a row for each, then each whole.
+fn step_lines(fact: &ApprovalRequested, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = step_table(fact, width, theme);
+    lines.extend(step_details(fact, width, theme));
+    lines
+}
+
+/// A row for each step that is asked about: number, tool, what it does, whom it reaches.
+fn step_table(fact: &ApprovalRequested, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let head = std::iter::once(lines_head(fact)).filter(|_| !fact.lines.is_empty());
+    let rows = head.chain(question_lines(fact));
+    // Whole: whom a step reaches is not to be lost behind the edge.
+    rows.flat_map(|row| wrap_line(&Line::styled(row, theme.text), width, 2)).collect()
+}
+
+/// Each of these steps with why it is asked about, and its difference or arguments.
+fn step_details(fact: &ApprovalRequested, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for line in &fact.lines {
+        lines.push(Line::default());
+        let head = Line::styled(question_line(line), theme.tool);
+        lines.extend(wrap_line(&head, width, 2));
+        let why = format!("Why you are asked: {}", one_line(&line.reason));
+        lines.extend(wrap_line(&Line::styled(why, theme.quiet), width, 2));
+        lines.extend(match &line.diff {
+            Some(text) => diff::render_diff(text, width, usize::MAX, theme),
+            None => argument_lines(&line.input, width, theme),
+        });
+    }
+    lines
 }
 
 /// At most `rows_max` lines, the last of which says how many were left out.
@@ -360,7 +422,15 @@ fn rule_lines(
         return Vec::new();
     }
     let rules: Vec<String> = fact.rules.iter().map(|rule| one_line(rule.text())).collect();
-    let text = format!("Session, or always in this project, adds: {}", rules.join("  "));
+    let rules = rules.join("  ");
+    let text = match &fact.grant {
+        Some(grant) => format!(
+            "This session grants: {}. Always in this project adds: {rules}",
+            grant_text(grant)
+        ),
+        None if fact.bound => format!("This session adds: {}", bound_rules_text(&rules)),
+        None => format!("Session, or always in this project, adds: {rules}"),
+    };
     bound_lines(wrap_line(&Line::styled(text, theme.quiet), width, 2), rows, width, theme)
 }
 
@@ -389,3 +459,7 @@ fn on_rows(
     }
     lines.iter().flat_map(|line| wrap_line(line, width, 2)).collect()
 }
+
+#[cfg(test)]
+#[path = "approval_tests.rs"]
+mod tests;

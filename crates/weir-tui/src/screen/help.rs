@@ -19,8 +19,16 @@ const NAME_CELLS: usize = 22;
 /// Permission modes, in words.
 const MODES: &[(&str, &str)] = &[
     ("plan", "it reads and plans; it changes nothing"),
-    ("ask", "it reads files of the folder; everything else is asked"),
-    ("auto-edit", "it also changes files of the folder; everything else is asked"),
+    (
+        "ask",
+        "it reads files of the folder and runs confined commands that only read; everything else \
+         is asked",
+    ),
+    (
+        "auto-edit",
+        "it also changes files of the folder, runs every confined command without network, and \
+         follows links; everything else is asked",
+    ),
     ("full", "nothing is asked but what is always asked or never allowed"),
 ];
 

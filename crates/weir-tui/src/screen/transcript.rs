@@ -242,7 +242,8 @@ fn searchable_text(entry: &TranscriptEntry) -> String {
             let asked = &row.proposed.fact;
             let asked = format!("{} {}", asked.tool, asked.input);
             let done = row.finished.as_ref();
-            let done = done.map(|fact| format!("{}\n{}", fact.summary, plain_text(&fact.result)));
+            let done = done
+                .map(|fact| format!("{}\n{}", fact.summary, plain_text(&fact.blocks_for_person())));
             [asked]
                 .into_iter()
                 .chain(done)

@@ -196,7 +196,14 @@ fn parse_input(bytes: &[u8]) -> ParsedPrefix {
         [0x1b] => ParsedPrefix::More,
         [0x1b, b'[', ..] => parse_csi(bytes, 2, KeyModifiers::NONE),
         [0x1b, b'O', ..] => parse_ss3(bytes, 2, KeyModifiers::NONE),
-        [0x1b, 0x1b, b'[', ..] => parse_csi(bytes, 3, KeyModifiers::ALT),
+        [0x1b, 0x1b, b'[', ..] => match parse_csi(bytes, 3, KeyModifiers::ALT) {
+            // What the terminal says by itself goes with no key: an Escape was pressed just before.
+            ParsedPrefix::Took(_, Some(TerminalInput::Answer | TerminalInput::Focus(_)))
+            | ParsedPrefix::Paste(_) => {
+                ParsedPrefix::Took(1, Some(TerminalInput::Key(KeyCode::Esc.into())))
+            }
+            with_key => with_key,
+        },
         [0x1b, 0x1b, b'O', ..] => parse_ss3(bytes, 3, KeyModifiers::ALT),
         [0x1b, 0x1b] => ParsedPrefix::More,
         [0x1b, 0x1b, ..] => ParsedPrefix::Took(1, Some(TerminalInput::Key(KeyCode::Esc.into()))),

@@ -1,6 +1,7 @@
 //! Other settings, at once and later.
 
 use weir_core::model::Thinking;
+use weir_core::view::first_start::FirstStart;
 
 use super::*;
 
@@ -115,4 +116,43 @@ async fn f1_what_another_has_is_handed_to_it_before_anything_is_made_ready() {
     first.finished().await;
     second.leave().await;
     first.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn u13_a_first_start_says_its_mode_until_something_was_said_or_chosen() {
+    async fn first_start(house: &House, flags: SessionOverrides) -> Option<FirstStart> {
+        let (mut link, far) = ui_channel_pair();
+        let picks = FirstSessionPicker::Nothing;
+        let begin = FirstSession { which: SessionTarget::New, flags, picks };
+        let cx = house.cx();
+        let served = tokio::spawn(async move {
+            let (_printer, mut remarks) = mpsc::channel(1);
+            serve_link(cx, begin, &mut remarks, far).await;
+        });
+        let found = loop {
+            let news = link.news.recv().await.expect("it is opened");
+            if let UiUpdate::Opened { about, .. } = news {
+                break about.first_start;
+            }
+        };
+        drop(link);
+        served.await.expect("it ends");
+        found
+    }
+    let house = House::new("says: hello\n");
+    let first = first_start(&house, house.flags()).await.expect("nothing was said here");
+    assert_eq!(first.mode, PermissionMode::Ask);
+    let asked = SessionOverrides { permission: Some(PermissionMode::Ask), ..house.flags() };
+    assert_eq!(first_start(&house, asked).await, None, "a flag says it");
+    house.write("config/weir/config.toml", "[sandbox]\ntier = \"none\"\n");
+    let first = first_start(&house, house.flags()).await.expect("nothing was said here");
+    assert!(!first.offers_auto_edit, "nothing would confine what passes");
+    house.write("config/weir/config.toml", "permission = \"ask\"\n");
+    assert_eq!(first_start(&house, house.flags()).await, None, "settings say it");
+    house.write("config/weir/config.toml", "");
+    let mut face = house.face().await;
+    face.say("hello").await;
+    face.finished().await;
+    face.leave().await;
+    assert_eq!(first_start(&house, house.flags()).await, None, "it is not the first");
 }

@@ -141,8 +141,9 @@ pub(super) fn describe_lease(lease: &Value) -> String {
         Some(rule) => format_code(rule),
         None => format_code(&rule.to_string()),
     });
-    let rules: Vec<String> = rules.take(VALUES_MAX).collect();
-    format!("- {} {}", number_field(lease, "lease"), rules.join(", "))
+    let named = lease["grant"]["name"].as_str().map(format_code);
+    let all: Vec<String> = named.into_iter().chain(rules).take(VALUES_MAX).collect();
+    format!("- {} {}", number_field(lease, "lease"), all.join(", "))
 }
 
 /// A setting with its origin.

@@ -78,9 +78,13 @@ pub(crate) fn call_head_line(
         CallStage::Proposed | CallStage::Running => theme.accent,
     };
     let tail = time.map(|time| format!(" · {time}")).unwrap_or_default();
+    // Steps stand below the program that asks for them.
+    let step = row.proposed.fact.step.map(|number| format!(" (step {number})"));
     let first = vec![
+        Span::raw(if step.is_some() { "  " } else { "" }),
         Span::styled(format!("{sign} "), mark),
         Span::styled(row.tool_name(), theme.tool),
+        Span::styled(step.unwrap_or_default(), theme.quiet),
         Span::styled(format!(" {}", call_subject(row)), theme.text),
     ];
     let room = width.saturating_sub(crate::text::wrap::text_width(&tail));
@@ -144,7 +148,7 @@ fn outcome_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static
     if let (Some(text), CallStage::Done) = (changes, row.stage) {
         return diff::render_diff(text, width, DIFF_LINES_MAX, theme);
     }
-    let said = plain_text(&fact.result);
+    let said = plain_text(&fact.blocks_for_person());
     let commands = judged.is_some_and(|fact| !fact.inspection.effects.commands.is_empty());
     // Only what a program printed: elsewhere what steers a terminal is written out.
     let said = if commands { plain_output(&said) } else { Cow::Borrowed(said.as_str()) };
@@ -331,11 +335,12 @@ fn result_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static>
         told(format!("  Source: {}", one_line(&fact.label.to_string())), theme.quiet);
     }
     let shade = if fact.ok { theme.text } else { theme.bad };
-    let text = plain_text(&fact.result);
+    let blocks = fact.blocks_for_person();
+    let text = plain_text(&blocks);
     let (more, left) = block_lines(text.trim_end(), "  ", shade, width, FULL_LINES_MAX);
     lines.extend(more);
     lines.extend(left_out(left, DetailLevel::Full, width, theme));
-    for part in &fact.result {
+    for part in blocks.iter() {
         if let MessageBlock::Image { media } | MessageBlock::Document { media } = part {
             lines.extend(super::attachment_lines(media, width, theme));
         }

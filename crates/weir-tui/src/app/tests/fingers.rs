@@ -25,15 +25,6 @@ fn f1_commands_that_fingers_know_do_something() {
         panic!("{plan:?}")
     };
     assert_eq!(text, "the move");
-    for (line, part) in [
-        ("/init", "AGENTS.md"),
-        ("/review", "uncommitted changes"),
-        ("/review src/a.rs", "Review this: src/a.rs."),
-    ] {
-        let wished = said(&mut face, line);
-        let [UiCommand::Say { text, .. }] = wished.as_slice() else { panic!("{wished:?}") };
-        assert!(text.contains(part), "{line}: {text}");
-    }
     for (line, expected) in
         [("/usage", ReportKind::Cost), ("/config", ReportKind::Config), ("/diff", ReportKind::Diff)]
     {
@@ -70,14 +61,14 @@ fn f1_a_workflow_of_the_session_comes_before_a_word_of_other_agents() {
         hint: String::new(),
         kind: "workflow".into(),
     };
-    face.app.fold.named = vec![own("review"), own("cost")];
+    face.app.fold.named = vec![own("plan"), own("cost")];
     face.app.set_named();
-    let wished = said(&mut face, "/review this");
+    let wished = said(&mut face, "/plan this");
     assert!(
-        matches!(&wished[..], [UiCommand::Say { text, .. }] if text == "/review this"),
+        matches!(&wished[..], [UiCommand::Say { text, .. }] if text == "/plan this"),
         "{wished:?}"
     );
-    let listed = face.app.named.iter().filter(|one| one.name == "review");
+    let listed = face.app.named.iter().filter(|one| one.name == "plan");
     assert_eq!(listed.map(|one| one.about.as_str()).collect::<Vec<_>>(), ["Mine"]);
     // The face's own are not hidden by one of the same name.
     let wished = said(&mut face, "/cost");
@@ -91,22 +82,37 @@ fn f1_a_workflow_of_the_session_comes_before_a_word_of_other_agents() {
 fn f1_such_a_word_waits_until_it_is_known_what_the_session_has() {
     for own in [true, false] {
         let mut face = Face::shut(80, 24);
-        assert_eq!(said(&mut face, "/review it"), []);
-        let named = SlashCommandInfo {
-            name: "review".into(),
-            about: String::new(),
-            hint: String::new(),
-            kind: "workflow".into(),
-        };
-        let named = if own { vec![named] } else { Vec::new() };
-        let about = Box::default();
+        assert_eq!(said(&mut face, "/plan it"), []);
+        let (about, named) = (Box::default(), named_of(own, "plan"));
         face.news(&UiUpdate::Opened { session: None, known: 0, about, named });
         let wished = face.wished();
-        let [UiCommand::Say { text, .. }] = wished.as_slice() else { panic!("{wished:?}") };
-        assert_eq!(text == "/review it", own, "{text}");
+        let Some(UiCommand::Say { text, .. }) = wished.last() else { panic!("{wished:?}") };
+        assert_eq!(text == "/plan it", own, "{text}");
+    }
+    // One that only the session can have, or nobody.
+    for own in [true, false] {
+        let mut face = Face::shut(80, 24);
+        assert_eq!(said(&mut face, "/pr it"), []);
+        let (about, named) = (Box::default(), named_of(own, "pr"));
+        face.news(&UiUpdate::Opened { session: None, known: 0, about, named });
+        let is_said =
+            |one: &UiCommand| matches!(one, UiCommand::Say { text, .. } if text == "/pr it");
+        assert_eq!(face.wished().iter().any(is_said), own);
+        assert_eq!(face.shot().contains("There is no command /pr"), !own, "{}", face.shot());
     }
     let mut face = Face::shut(80, 24);
     assert_eq!(said(&mut face, "/exit"), [UiCommand::Leave]);
+}
+
+/// A workflow of the session of this name, or none.
+fn named_of(is_there: bool, name: &str) -> Vec<SlashCommandInfo> {
+    let named = SlashCommandInfo {
+        name: name.into(),
+        about: String::new(),
+        hint: String::new(),
+        kind: "workflow".into(),
+    };
+    if is_there { vec![named] } else { Vec::new() }
 }
 
 #[test]

@@ -6,6 +6,8 @@ use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::model::Thinking;
+use weir_core::profile::PermissionMode;
+use weir_core::view::first_start::FirstStart;
 
 use super::made::Face;
 use crate::link::{OpenSessionInfo, ReportKind, ShellNews, UiCommand, UiUpdate};
@@ -40,6 +42,63 @@ pub(super) fn decided(decision: Decision, reason: Option<&str>) -> Vec<UiCommand
         reason: reason.map(str::to_owned),
         terms: None,
     }))]
+}
+
+#[test]
+fn u13_a_grant_is_named_and_what_was_often_allowed_stands_first() {
+    let mut face = asks(&[]);
+    let grant = json!({ "name": "crates.io for cargo", "hosts": ["crates.io", "static.crates.io"],
+        "commands": ["cargo add"] });
+    let rule = json!({ "action": "allow", "rule": "Web(crates.io)", "source": "x" });
+    let fields = |often: bool| {
+        json!({
+            "approval": "a1", "call": "c1", "tool": "run_shell", "input": {"command": "cargo add x"},
+            "summary": "Run cargo add", "reason": "network", "binds": "x", "rules": [rule],
+            "grant": grant, "often": often,
+        })
+    };
+    for (often, order) in
+        [(false, ["yes, once", "this session"]), (true, ["this session", "yes, once"])]
+    {
+        let settled = json!({ "approval": "a1", "call": "c1", "decision": "once", "by": "ada" });
+        face.fact("approval.resolved", &settled);
+        face.fact("approval.requested", &fields(often));
+        face.wait(1_000);
+        let shot = face.shot();
+        let shown = shot.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.contains("This session grants: crates.io for cargo"), "{shot}");
+        assert!(shown.contains("three times or more") == often, "{shot}");
+        let places = order.map(|words| shown.rfind(words).expect(words));
+        assert!(places[0] < places[1], "{shot}");
+    }
+    face.wished();
+    face.press(KeyCode::Char('s'));
+    assert_eq!(face.wished(), decided(Decision::Session, None));
+}
+
+#[test]
+fn u13_the_first_start_says_its_mode_once() {
+    let mut face = Face::shut(80, 24);
+    let first = Some(FirstStart { mode: PermissionMode::Ask, offers_auto_edit: true });
+    let about = |first_start| OpenSessionInfo {
+        folder: "~/code".into(),
+        first_start,
+        ..OpenSessionInfo::default()
+    };
+    let opened = |about| UiUpdate::Opened {
+        session: None,
+        known: 0,
+        about: Box::new(about),
+        named: Vec::new(),
+    };
+    face.news(&opened(about(first)));
+    let shot = face.shot();
+    let shown = shot.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("Permission mode ask: reading passes"), "{shot}");
+    assert!(shown.contains("/permissions auto-edit, or Tab in the empty box"), "{shot}");
+    let mut face = Face::shut(80, 24);
+    face.news(&opened(about(None)));
+    assert!(!face.shot().contains("Permission mode"));
 }
 
 #[test]
@@ -310,6 +369,29 @@ fn f1_a_command_of_the_shell_is_shown_to_the_model_only_when_the_person_wants() 
         let wished = face.app.take_wishes();
         let [UiCommand::Say { text, .. }] = wished.as_slice() else { panic!("{wished:?}") };
         assert_eq!(text.contains("a.rs"), shown, "{text}");
+    }
+}
+
+#[test]
+fn f1_what_a_command_said_before_anything_was_open_is_still_offered() {
+    for ends_before in [true, false] {
+        let mut face = Face::shut(80, 24);
+        face.app.typed("!ls");
+        let wished = face.app.take_wishes();
+        let [UiCommand::Shell { ticket, .. }] = wished.as_slice() else { panic!("{wished:?}") };
+        let (status, shown) = ("exit 0".to_owned(), "a.rs".to_owned());
+        let ended = ShellNews::Ended { status, ok: true, shown };
+        let ended = UiUpdate::Shell { ticket: *ticket, news: ended };
+        if ends_before {
+            face.news(&ended);
+        }
+        face.opened(0);
+        if !ends_before {
+            face.news(&ended);
+        }
+        assert!(face.shot().contains("Enter: show it to the model"), "{}", face.shot());
+        face.opened(0);
+        assert!(!face.shot().contains("Enter: show it to the model"), "another session");
     }
 }
 

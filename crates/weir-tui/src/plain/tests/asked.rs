@@ -315,3 +315,26 @@ async fn f1_only_what_was_said_here_is_withdrawn() {
     assert_eq!(t.wished(), []);
     assert!(t.taken().contains("No message waits."));
 }
+
+#[tokio::test]
+async fn u13_a_grant_is_named_and_what_was_often_allowed_stands_first() {
+    for (often, prompt) in [
+        (false, "Allow? Type: once / session / always / no REASON"),
+        (true, "Allow? Type: session / once / always / no REASON"),
+    ] {
+        let mut t = Table::opened(options(false)).await;
+        t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+        let mut asked = approval("s-a1", "c1", "Run cargo add x");
+        asked["often"] = often.into();
+        asked["grant"] = json!({ "name": "crates.io for cargo", "hosts": ["crates.io"],
+            "commands": ["cargo add"] });
+        t.fact("approval.requested", asked).await;
+        let shown = t.taken();
+        assert!(shown.contains("session would grant: crates.io for cargo (crates.io)"), "{shown}");
+        assert!(shown.contains("always in this project would allow: Shell(cargo test)"), "{shown}");
+        assert!(shown.contains(prompt), "{shown}");
+        assert!(shown.contains("three times or more") == often, "{shown}");
+        t.line("session").await;
+        assert_eq!(t.wished(), [decide("s-a1", Decision::Session, None)]);
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use weir_core::ids::Timestamp;
 use weir_install::environment::ProcessEnvironment;
 
 use crate::failure::usage;
@@ -104,4 +105,8 @@ pub(crate) async fn run_command(
         CliCommand::Completions { shell } => manual::print_shell_completions(shell),
         CliCommand::Man(args) => manual::print_manual_page(&args),
     }
+}
+
+fn current_timestamp() -> Timestamp {
+    Timestamp(jiff::Timestamp::now().as_microsecond())
 }

@@ -48,7 +48,7 @@ pub(crate) use brain::{
     BrainSearchArgs, BrainShowArgs,
 };
 pub(crate) use context::ContextArgs;
-pub(crate) use import::{ImportAgent, ImportArgs};
+pub(crate) use import::ImportArgs;
 pub(crate) use journal::{
     AuditCommand, AuditExportArgs, AuditTailArgs, CheckpointsCommand, CheckpointsDiffArgs,
     CheckpointsGcArgs, CheckpointsListArgs, CheckpointsRestoreArgs, ReplayArgs, SessionsCommand,
@@ -56,7 +56,8 @@ pub(crate) use journal::{
     SessionsShowArgs, UndoArgs,
 };
 pub(crate) use mcp_servers::{
-    McpAddArgs, McpApproveArgs, McpListArgs, McpRestartArgs, McpServerArgs, McpServersCommand,
+    McpAddArgs, McpApproveArgs, McpDeclareArgs, McpListArgs, McpRestartArgs, McpServerArgs,
+    McpServersCommand,
 };
 pub(crate) use memory::{
     MemoryAcceptArgs, MemoryAddArgs, MemoryCommand, MemoryExportArgs, MemoryIdsArgs,

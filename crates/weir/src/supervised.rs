@@ -24,6 +24,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("import", ""),
     ("mcp-servers", "add"),
     ("mcp-servers", "approve"),
+    ("mcp-servers", "declare"),
     ("mcp-servers", "install"),
     ("mcp-servers", "update"),
     ("mcp-servers", "restart"),

@@ -5,7 +5,6 @@
 
 use std::process::ExitCode;
 
-use weir_core::ids::Timestamp;
 use weir_core::schedule::ScheduledAgent;
 use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Store, StoredItem};
 use weir_install::context::InstallationContext;
@@ -73,10 +72,7 @@ async fn open_runs(
     store: &dyn Store,
     name: &str,
 ) -> anyhow::Result<Vec<weir_core::schedule::AgentRun>> {
-    let filter = AgentRunFilter { agent: Some(name.to_owned()), open: true, limit: None };
+    let filter =
+        AgentRunFilter { agent: Some(name.to_owned()), open: true, ..AgentRunFilter::default() };
     Ok(store.agent_runs(&filter).await?)
-}
-
-fn now_micros() -> Timestamp {
-    Timestamp(jiff::Timestamp::now().as_microsecond())
 }

@@ -6,7 +6,7 @@
 
 use std::process::ExitCode;
 
-use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
+use weir_core::ids::{ApprovalId, QuestionId, SessionId};
 use weir_engine::ports::Store;
 
 use crate::failure::usage;
@@ -21,7 +21,8 @@ mod tell;
 
 use fold::FoldedSession;
 pub(super) use tell::{
-    DIFF_LINES_MAX, describe_approval_request, describe_decision, join_rules, resolve_typed_choice,
+    DIFF_LINES_MAX, describe_answer_words, describe_approval_request, describe_decision,
+    join_rules, resolve_typed_choice,
 };
 use weir_install::context::InstallationContext;
 use weir_install::session_ids;
@@ -78,10 +79,6 @@ async fn find_pending_item(
         PendingItem::Question(QuestionId::new(whole))
     };
     Ok((session, asked))
-}
-
-fn current_timestamp() -> Timestamp {
-    Timestamp(jiff::Timestamp::now().as_microsecond())
 }
 
 /// A length of time for people, in its two largest units: `3 h 20 min`.

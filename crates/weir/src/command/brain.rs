@@ -7,7 +7,6 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::brain::{BrainEntry, BrainEntryState};
-use weir_core::ids::Timestamp;
 use weir_core::view::plain::visible_text;
 use weir_engine::brain::{self, BrainFilter};
 use weir_engine::ports::BrainHit;
@@ -164,8 +163,4 @@ fn find_entry(entries: &[BrainEntry], text: &str) -> anyhow::Result<BrainEntry> 
             )))
         }
     }
-}
-
-fn current_timestamp() -> Timestamp {
-    Timestamp(jiff::Timestamp::now().as_microsecond())
 }

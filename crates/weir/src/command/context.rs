@@ -25,6 +25,7 @@ use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 use weir_install::wiring::{self, SessionOverrides};
 
+use crate::command::current_timestamp;
 use crate::failure::{engine_failure, exit, failure_with_status, usage};
 use crate::options::ContextArgs;
 use crate::terminal::{out_json, out_line};
@@ -84,7 +85,7 @@ async fn show_new_session_context(
         ..SessionOverrides::default()
     };
     let options = wiring::session_options(cx, &wishes, None).await?;
-    let now = Timestamp(jiff::Timestamp::now().as_microsecond());
+    let now = current_timestamp();
     let scene =
         scene::gather_scene(&options.scene, &options.workspace, now, &SceneRequest::default());
     let sections = prompt::fitted_sections(&scene);

@@ -21,6 +21,7 @@ use weir_providers::probe;
 use weir_sandbox::TierWish;
 use weir_store::{check_audit_writable, filesystem_warning, verify_audit};
 
+use crate::command::current_timestamp;
 use crate::failure::exit;
 use crate::options::DoctorArgs;
 use crate::terminal::{out_json, out_line};
@@ -30,6 +31,21 @@ const ENDPOINT_WAIT: Duration = Duration::from_secs(5);
 
 /// Hidden files of a repository that are named.
 const HIDDEN_NAMED: usize = 10;
+
+/// Why bubblewrap is recommended where nothing confines commands.
+const WHY_NOT_UNCONFINED: &str = "every command needs approval unless you allow it; avoid \
+    `--permission full` on a machine you care about. bubblewrap is recommended, or namespaces for \
+    this user: only a confined command is kept from your files and the network, and only such a \
+    one passes without a question in `auto-edit`; without it, people of a server who are not \
+    admins can run no commands";
+
+/// The same in the tier Landlock. That everyday work is no reason is what
+/// `docs/generated/everyday.txt` says, which a test holds against this sentence.
+const WHY_NOT_LANDLOCK: &str = "everyday work (commits, builds, tests, new files) is the same in \
+    this tier; bubblewrap is recommended, or namespaces for this user, because only there a \
+    command has a view of its own: here it sees the names of hidden files and the command lines \
+    of your other programs, shares the loopback with them, and people of a server who are not \
+    admins can run no commands";
 
 /// How a thing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -248,18 +264,8 @@ fn check_command_sandbox(cx: &InstallationContext) -> Vec<DoctorFinding> {
             detail,
             "fix the tier as described below, or set sandbox.tier to \"auto\"",
         ),
-        (true, Tier::None) => note_finding(
-            "commands",
-            detail,
-            "every command needs approval unless you allow it; avoid `--permission full` on a \
-             machine you care about. People of a server who are not admins can run no commands",
-        ),
-        (true, Tier::Landlock) => note_finding(
-            "commands",
-            detail,
-            "if this is not enough, let this user create namespaces, or install bubblewrap: with \
-             this tier, people of a server who are not admins can run no commands",
-        ),
+        (true, Tier::None) => note_finding("commands", detail, WHY_NOT_UNCONFINED),
+        (true, Tier::Landlock) => note_finding("commands", detail, WHY_NOT_LANDLOCK),
         (true, Tier::Bubblewrap | Tier::Namespaces) => ok_finding("commands", detail),
     }];
     for check in report.tiers {
@@ -340,7 +346,7 @@ async fn check_store(cx: &InstallationContext) -> Vec<DoctorFinding> {
 
 /// Why no run can do anything here, where its line cannot be written.
 fn unwritable_audit(state: &Path) -> Option<DoctorFinding> {
-    let now = weir_core::ids::Timestamp(jiff::Timestamp::now().as_microsecond());
+    let now = current_timestamp();
     let error = check_audit_writable(state, now).err()?;
     let remedy = "until this is fixed, every run stops before its first action";
     Some(broken_finding("audit log", error.to_string(), remedy))
@@ -353,7 +359,7 @@ fn check_certificate(cx: &InstallationContext) -> Option<DoctorFinding> {
         return None;
     }
     let (chain, key) = (Path::new(&server.certificate), Path::new(&server.key));
-    let now = weir_core::ids::Timestamp(jiff::Timestamp::now().as_microsecond());
+    let now = current_timestamp();
     let remedy = "replace the file that server.certificate names; a running server reloads it";
     Some(match weir_server::certificate_finding(chain, key, now) {
         Ok(found) if found.health == HealthLevel::Good => ok_finding("certificate", found.says),
@@ -440,4 +446,41 @@ fn check_terminal() -> DoctorFinding {
         detail,
         "nobody can be asked here: calls that need approval are denied",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{WHY_NOT_LANDLOCK, WHY_NOT_UNCONFINED};
+
+    /// U13: what is said of Landlock is what the table of everyday commands says: they work there
+    /// as in the other tiers. A row that does not any more must be named in the sentence.
+    #[test]
+    fn u13_doctor_says_of_landlock_what_the_table_of_everyday_commands_says() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated/everyday.txt");
+        let table = std::fs::read_to_string(path).expect("the table is kept");
+        let mut lines = table.lines();
+        let tiers: Vec<&str> = lines.next().expect("a heading").split_whitespace().collect();
+        let landlock = tiers.iter().position(|tier| *tier == "landlock").expect("its column");
+        let mut rows = 0;
+        for line in lines.filter(|line| !line.is_empty()) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let cells = &words[words.len() - tiers.len()..];
+            assert_eq!(cells[landlock], "works", "{line}");
+            rows += 1;
+        }
+        assert!(rows >= 20, "only {rows} rows were read");
+        assert!(
+            WHY_NOT_LANDLOCK
+                .contains("everyday work (commits, builds, tests, new files) is the same")
+        );
+    }
+
+    #[test]
+    fn u13_doctor_recommends_bubblewrap_with_a_reason() {
+        for words in [WHY_NOT_LANDLOCK, WHY_NOT_UNCONFINED] {
+            assert!(words.contains("bubblewrap is recommended"), "{words}");
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! `weir import`: shows what another agent's files become here, asks, and writes it (C1). What
-//! becomes of what is decided in `import`.
+//! `weir import`: shows what another agent's files become here, asks, and writes it, or takes back
+//! what was written (C1, R8). What becomes of what is decided in `import`.
 
 use std::process::ExitCode;
 
@@ -7,20 +7,18 @@ use serde_json::{Value, json};
 use weir_core::view::plain::visible_text;
 use weir_install::context::InstallationContext;
 use weir_install::import::{
-    ImportItem, ImportMapping, ImportOutcome, ImportPlan, ImportTarget, OtherAgent, plan_import,
+    ImportItem, ImportMapping, ImportOutcome, ImportPlan, ImportTarget, plan_import, undo_import,
     write_import,
 };
 
-use crate::failure::usage;
-use crate::options::{ImportAgent, ImportArgs};
+use crate::failure::{exit, usage};
+use crate::options::ImportArgs;
 use crate::terminal::{confirm_by_person, is_attended, out_json, out_line};
 
-/// Shows, asks, writes.
+/// Shows, asks, writes; or takes back.
 pub(crate) fn run_import(cx: &InstallationContext, args: &ImportArgs) -> anyhow::Result<ExitCode> {
-    let agent = match args.agent {
-        ImportAgent::ClaudeCode => OtherAgent::ClaudeCode,
-        ImportAgent::Codex => OtherAgent::Codex,
-        ImportAgent::Opencode => OtherAgent::Opencode,
+    let Some(agent) = &args.agent else {
+        return take_import_back(cx, args);
     };
     let home = args.from.clone().or_else(|| cx.dirs.home.clone());
     let home = home.ok_or_else(|| usage("the home folder is not known; name one with --from"))?;
@@ -28,7 +26,7 @@ pub(crate) fn run_import(cx: &InstallationContext, args: &ImportArgs) -> anyhow:
         return Err(usage(format!("--from {}: is not a folder", home.display())));
     }
     let plan = plan_import(cx, agent, &home)?;
-    if plan.read.is_empty() {
+    if plan.read.is_empty() && plan.items.is_empty() {
         return Err(usage(format!(
             "no file of that agent was found below {} or in {}; name the home folder with --from",
             home.display(),
@@ -48,15 +46,47 @@ pub(crate) fn run_import(cx: &InstallationContext, args: &ImportArgs) -> anyhow:
                 && confirm_by_person("Also import entries that allow more than before?")?
         }
     };
-    if !args.dry_run {
-        write_import(cx, &plan, widens)?;
-    }
+    let id = match args.dry_run {
+        true => None,
+        false => write_import(cx, &plan, widens)?,
+    };
     if args.json.json {
-        out_json(&as_json(&plan, args.dry_run, widens))?;
+        out_json(&as_json(&plan, args.dry_run, widens, id))?;
     } else {
-        out_line(&closing_sentence(&plan, args.dry_run, widens))?;
+        out_line(&closing_sentence(&plan, args.dry_run, widens, id))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Takes an import back; what a person changed since is named and stays.
+fn take_import_back(cx: &InstallationContext, args: &ImportArgs) -> anyhow::Result<ExitCode> {
+    let result = undo_import(cx, args.undo.flatten())?;
+    let status = match result.refused.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(exit::FAILED),
+    };
+    if args.json.json {
+        let refused = result.refused.iter().map(|(path, why)| json!({"path": path, "why": why}));
+        out_json(&json!({
+            "import": result.id, "agent": result.agent, "restored": result.restored,
+            "refused": refused.collect::<Vec<_>>(),
+        }))?;
+        return Ok(status);
+    }
+    let mut text = String::new();
+    for path in &result.restored {
+        text.push_str(&format!("  taken back: {}\n", visible_text(&path.display().to_string())));
+    }
+    for (path, why) in &result.refused {
+        text.push_str(&format!("  left: {} {why}\n", visible_text(&path.display().to_string())));
+    }
+    let left = match result.refused.len() {
+        0 => String::new(),
+        count => format!(", {count} left"),
+    };
+    let done = result.restored.len();
+    out_line(&format!("{text}Import {} ({}): {done} taken back{left}.", result.id, result.agent))?;
+    Ok(status)
 }
 
 fn render_import_plan(cx: &InstallationContext, plan: &ImportPlan) -> String {
@@ -124,22 +154,45 @@ fn describe_import_mapping(item: &ImportItem) -> String {
     match &item.becomes {
         ImportMapping::Rule(action, rule) => format!("{action} {rule}"),
         ImportMapping::Mode(mode) => format!("permission = \"{mode}\""),
-        ImportMapping::Server(name, server, _) => {
+        ImportMapping::Server(name, server, secrets) => {
             let words = std::iter::once(&server.command).chain(&server.args);
             let started = words.map(String::as_str).collect::<Vec<_>>().join(" ");
             let reached = if server.url.is_empty() { &started } else { &server.url };
-            format!("[mcp_servers.{name}] {reached}")
+            // Always shown: who gets what of the person is what they decide about.
+            let secrets = secrets.iter().map(|(_, secret)| {
+                let variable = secret.env.as_deref().unwrap_or_default();
+                format!("; secret {variable} for {}", secret.hosts.join(", "))
+            });
+            format!("[mcp_servers.{name}] {reached}{}", secrets.collect::<String>())
         }
         ImportMapping::Hook(event, hook) => match hook.matcher.as_str() {
             "" => format!("[[hooks.{event}]] {}", hook.command),
             matcher => format!("[[hooks.{event}]] on {matcher}: {}", hook.command),
         },
-        ImportMapping::File(below, _) => format!("{below} in your own folder"),
+        ImportMapping::Model(model) => format!("model = \"{model}\""),
+        ImportMapping::File(below, _) => in_folder(item.target, below),
+        ImportMapping::Skill(name, files) => {
+            let count = match files.len() {
+                1 => "1 file".to_owned(),
+                count => format!("{count} files"),
+            };
+            format!("{} ({count})", in_folder(item.target, &format!("skills/{name}")))
+        }
+        ImportMapping::History(history) => {
+            format!("an imported session, to read and search ({} lines)", history.lines.len())
+        }
         ImportMapping::Nothing(why) => why.clone(),
     }
 }
 
-fn closing_sentence(plan: &ImportPlan, dry: bool, widens: bool) -> String {
+fn in_folder(target: ImportTarget, below: &str) -> String {
+    match target {
+        ImportTarget::User => format!("{below} in your own folder"),
+        ImportTarget::Project => format!(".weir/{below} of the workspace"),
+    }
+}
+
+fn closing_sentence(plan: &ImportPlan, dry: bool, widens: bool, id: Option<u64>) -> String {
     let count =
         |wanted: fn(&ImportOutcome) -> bool| plan.items.iter().filter(|(_, o)| wanted(o)).count();
     let wider = count(|outcome| *outcome == ImportOutcome::Widens);
@@ -176,10 +229,13 @@ fn closing_sentence(plan: &ImportPlan, dry: bool, widens: bool) -> String {
             "\nEntries in the workspace's own file that allow more apply only after `weir trust`.",
         );
     }
+    if let Some(id) = id {
+        text.push_str(&format!("\nTo take all of it back: `weir import --undo {id}`."));
+    }
     text
 }
 
-fn as_json(plan: &ImportPlan, dry: bool, widens: bool) -> Value {
+fn as_json(plan: &ImportPlan, dry: bool, widens: bool, id: Option<u64>) -> Value {
     let items: Vec<Value> = plan
         .items
         .iter()
@@ -202,5 +258,8 @@ fn as_json(plan: &ImportPlan, dry: bool, widens: bool) -> Value {
             })
         })
         .collect();
-    json!({"read": plan.read, "written": !dry, "items": items})
+    json!({
+        "agent": plan.agent, "read": plan.read, "broken": plan.broken, "written": !dry,
+        "import": id, "items": items,
+    })
 }

@@ -18,6 +18,7 @@ use crate::terminal::{err_message, format_table, out_json, out_line};
 
 mod add;
 mod approve;
+mod declare;
 mod install;
 
 /// Lists, shows, adds, approves, restarts, removes.
@@ -30,6 +31,7 @@ pub(crate) async fn mcp_servers(
         McpServersCommand::Show(args) => show_server(cx, &args).await,
         McpServersCommand::Add(args) => add::add_server(cx, &args).await,
         McpServersCommand::Approve(args) => approve::approve_server(cx, &args).await,
+        McpServersCommand::Declare(args) => declare::declare_tools(cx, &args).await,
         McpServersCommand::Install(args) => install::install_server_package(cx, &args).await,
         McpServersCommand::Update(args) => install::update_server_package(cx, &args).await,
         McpServersCommand::Restart(args) => restart_server(cx, &args).await,
@@ -105,7 +107,7 @@ async fn show_server(cx: &InstallationContext, args: &McpServerArgs) -> anyhow::
     if args.json.json {
         let mut json = as_json(cx, &known, &standing);
         json["hash"] = json!(known.pin.as_ref().map(weir_mcp::ServerPin::hash));
-        json["tools"] = tools_json(&args.name, standing.listing.as_ref());
+        json["tools"] = tools_json(&known, standing.listing.as_ref());
         json["notes"] = json!(standing.listing.as_ref().map(|listing| &listing.notes));
         out_json(&json)?;
         return Ok(ExitCode::SUCCESS);
@@ -115,7 +117,7 @@ async fn show_server(cx: &InstallationContext, args: &McpServerArgs) -> anyhow::
     match (&known.pin, &standing.listing) {
         (Some(pin), Some(listing)) => {
             text.push_str(&format!("Approved as SHA-256 {}\n\n", pin.hash()));
-            text.push_str(&words::describe_listing(&args.name, listing));
+            text.push_str(&words::describe_listing(&args.name, listing, known.declarations()));
         }
         _ => text.push_str(
             "Its tools are known once you have reviewed it: `weir mcp-servers approve`.\n",
@@ -125,7 +127,9 @@ async fn show_server(cx: &InstallationContext, args: &McpServerArgs) -> anyhow::
     Ok(ExitCode::SUCCESS)
 }
 
-fn tools_json(server: &str, listing: Option<&ServerListing>) -> Value {
+fn tools_json(known: &KnownMcpServer, listing: Option<&ServerListing>) -> Value {
+    let server = known.declared.name.as_str();
+    let declared = known.declarations();
     let tools = listing.into_iter().flat_map(|listing| &listing.tools);
     let tools = tools.map(|(name, tool)| {
         json!({
@@ -135,6 +139,7 @@ fn tools_json(server: &str, listing: Option<&ServerListing>) -> Value {
             "description": tool.description,
             "input_schema": tool.input_schema,
             "says_read_only": tool.says_read_only,
+            "does": declared.map(|declared| words::describe_effects(name, tool, declared)),
             "hash": tool.hash,
         })
     });

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weir_core::ids::{MemoryId, Timestamp};
+use weir_core::ids::MemoryId;
 use weir_core::memory::{MemoryFact, MemoryKind, MemoryStatus, export_markdown};
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::MemoryFilter;
@@ -215,8 +215,4 @@ fn find_fact(facts: &[MemoryFact], text: &str) -> anyhow::Result<MemoryFact> {
             named(&found)
         ))),
     }
-}
-
-fn current_timestamp() -> Timestamp {
-    Timestamp(jiff::Timestamp::now().as_microsecond())
 }

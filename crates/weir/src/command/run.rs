@@ -10,6 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use weir_core::event::{CancelCause, Event, RunFinished, RunStatus};
 use weir_core::ids::SessionId;
 use weir_core::session::child;
+use weir_core::view::transcript::Transcript;
 use weir_engine::attach::PromptInput;
 use weir_engine::engine::{Engine, EngineError, SessionHandle, SessionOptions};
 use weir_engine::hub::SessionUpdate;
@@ -87,7 +88,9 @@ pub(crate) async fn run(cx: &InstallationContext, args: RunArgs) -> anyhow::Resu
             let handle = engine.open(id, options).await.map_err(engine_failure)?;
             let open = Vec::new();
             let by = None;
-            let play = RunInProgress { engine, handle, workspace, known: 0, open, shown, asks, by };
+            let (known, seen) = (0, Transcript::default());
+            let play =
+                RunInProgress { engine, handle, workspace, known, seen, open, shown, asks, by };
             play.run_to_end(cx, Some(saying)).await
         }
         RunTarget::Existing(id) => {
@@ -173,12 +176,13 @@ async fn resume_session(
     leftovers::remove_orphans(&there);
     let workspace = options.workspace.clone();
     let known = session.fact_count();
+    let seen = Transcript::after(&session);
     drop(session);
     let handle = engine.resume(id, options).await.map_err(engine_failure)?;
     let said = !saying.text.is_empty() || !saying.attachments.is_empty();
     let saying = said.then_some(saying);
     let by = None;
-    RunInProgress { engine, handle, workspace, known, open, shown, asks, by }
+    RunInProgress { engine, handle, workspace, known, seen, open, shown, asks, by }
         .run_to_end(&there, saying)
         .await
 }
@@ -190,6 +194,8 @@ pub(super) struct RunInProgress {
     pub(super) workspace: Arc<weir_engine::workspace::Workspace>,
     /// Facts that were there before.
     pub(super) known: u64,
+    /// What they told.
+    pub(super) seen: Transcript,
     /// What a person was asked in them and has not answered.
     pub(super) open: Vec<Event>,
     pub(super) shown: OutputOptions,
@@ -213,11 +219,15 @@ impl RunInProgress {
 
     /// Says `saying`, shows what happens, and returns the status of the run.
     pub(super) async fn run_to_end(
-        self,
+        mut self,
         cx: &InstallationContext,
         saying: Option<PromptInput>,
     ) -> anyhow::Result<ExitCode> {
-        let mut face = HeadlessOutput::new(self.shown, self.handle.id().clone());
+        let mut face = HeadlessOutput::new(
+            self.shown,
+            self.handle.id().clone(),
+            std::mem::take(&mut self.seen),
+        );
         face.announce_session();
         let mut signals = TerminationSignals::new()?;
         let mut updates = self.handle.listen_to_updates(self.known);
@@ -370,5 +380,6 @@ pub(super) async fn begin_run(
     let workspace = options.workspace.clone();
     let handle = engine.open(id, options).await.map_err(engine_failure)?;
     let (open, by) = (Vec::new(), None);
-    Ok(RunInProgress { engine, handle, workspace, known: 0, open, shown, asks, by })
+    let (known, seen) = (0, Transcript::default());
+    Ok(RunInProgress { engine, handle, workspace, known, seen, open, shown, asks, by })
 }

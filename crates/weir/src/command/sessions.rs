@@ -23,6 +23,7 @@ use crate::terminal::{format_table, out_json, out_line};
 
 mod delete;
 mod export;
+mod imported;
 #[cfg(test)]
 pub(super) mod offscreen;
 
@@ -34,6 +35,9 @@ pub(crate) async fn run_sessions_command(
     command: SessionsCommand,
 ) -> anyhow::Result<ExitCode> {
     match command {
+        SessionsCommand::List(args) if args.imported => imported::list_imported(cx, &args)?,
+        SessionsCommand::Show(args) if args.imported => imported::show_imported(cx, &args)?,
+        SessionsCommand::Search(args) if args.imported => imported::search_imported(cx, &args)?,
         SessionsCommand::List(args) => list_sessions(cx, &args).await?,
         SessionsCommand::Show(args) => show_session(cx, &args).await?,
         SessionsCommand::Export(args) => export::write_session_export(cx, &args).await?,

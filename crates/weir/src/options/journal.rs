@@ -31,6 +31,9 @@ pub(crate) struct SessionsListArgs {
     /// Include sub-agents, each with the session that started it
     #[arg(long)]
     pub(crate) all: bool,
+    /// List sessions of other agents instead, which `weir import` took
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) imported: bool,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }
@@ -46,6 +49,9 @@ pub(crate) struct SessionsShowArgs {
     /// Show every event, including approvals, checkpoints and model requests
     #[arg(long)]
     pub(crate) all: bool,
+    /// Show a session of another agent, which `weir import` took
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) imported: bool,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }
@@ -131,6 +137,9 @@ pub(crate) struct SessionsSearchArgs {
     /// Words to search for
     #[arg(required = true, value_name = "WORDS")]
     pub(crate) words: Vec<String>,
+    /// Search sessions of other agents instead, which `weir import` took
+    #[arg(long)]
+    pub(crate) imported: bool,
     /// Maximum number of passages to list
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,

@@ -28,6 +28,18 @@ pub(crate) enum McpServersCommand {
         after_help = "Examples:\n  weir mcp-servers approve github\n  weir mcp-servers approve github --yes"
     )]
     Approve(McpApproveArgs),
+    /// Declare what tools do as their names suggest, after you have read each proposal
+    #[command(
+        long_about = "Show what is proposed for the tools of a server that nobody has declared, each \
+                      as the lines of config.toml with the word that it rests on, and ask about \
+                      each. What you accept is written below the server in your config.toml; then \
+                      you see what has changed and approve the server again, as with `approve`. A \
+                      proposal rests on names alone: read the description of the tool first. \
+                      Without asking (--yes), only the tools that you name are declared.",
+        after_help = "Examples:\n  weir mcp-servers declare forge\n  \
+                      weir mcp-servers declare forge create_note close_issue --yes"
+    )]
+    Declare(McpDeclareArgs),
     /// Install the package of a server, then review and approve the server
     #[command(
         long_about = "Install the package that a server is started from (npx, bunx, pnpm dlx, uvx, \
@@ -86,6 +98,21 @@ pub(crate) struct McpApproveArgs {
     /// Name of the server
     pub(crate) name: String,
     /// Do not ask for confirmation, for use in scripts
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonFlag,
+}
+
+/// Which tools are declared.
+#[derive(Debug, Args)]
+pub(crate) struct McpDeclareArgs {
+    /// Name of the server
+    pub(crate) name: String,
+    /// Names of tools, as the server has them [default: all with a proposal, one after the other]
+    #[arg(value_name = "TOOL")]
+    pub(crate) tools: Vec<String>,
+    /// Do not ask for confirmation, for use in scripts; the tools must be named
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]

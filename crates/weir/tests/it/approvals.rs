@@ -7,10 +7,11 @@ use serde_json::Value;
 use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, SessionId, Timestamp};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
-use weir_engine::ports::{Append, FileMark, RemoteCommand, SessionMeta, Store};
+use weir_engine::ports::{Append, AskChanges, FileMark, RemoteCommand, SessionMeta, Store};
 use weir_store::SqliteStore;
 use weir_test_kit::{CommandOutput, PATIENCE, RunningProgram, TestInstallation, wait_until};
 
+mod one_question;
 mod server_asks;
 mod sub_agents;
 mod terminal;
@@ -505,6 +506,7 @@ async fn z1_marks_are_listed_and_a_person_vouches_for_a_file() {
         recipe_use: Vec::new(),
         solved: Vec::new(),
         usage: Vec::new(),
+        asks: AskChanges::default(),
         meta,
     };
     store.append(append).await.expect("it fits");

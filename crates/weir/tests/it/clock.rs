@@ -9,7 +9,7 @@ use weir_core::ids::{SessionId, Timestamp};
 use weir_core::record::GENESIS;
 use weir_core::view::wire;
 use weir_engine::ledger::fact_of;
-use weir_engine::ports::{Append, SessionFilter, Store as _};
+use weir_engine::ports::{Append, AskChanges, SessionFilter, Store as _};
 use weir_store::{SqliteStore, this_process};
 use weir_test_kit::TestInstallation;
 
@@ -48,6 +48,7 @@ async fn from_the_future(house: &TestInstallation, hours: i64) -> SessionId {
         recipe_use: Vec::new(),
         solved: Vec::new(),
         usage: Vec::new(),
+        asks: AskChanges::default(),
         meta: weir_engine::ports::SessionMeta { id: id.clone(), created, updated, ..meta },
     };
     store.append(append).await.expect("writable");

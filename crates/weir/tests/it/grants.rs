@@ -15,7 +15,7 @@ fn free_port() -> u16 {
 }
 
 #[test]
-fn u1_a_server_in_the_background_is_asked_by_the_next_command() {
+fn u1_u13_a_server_in_the_background_is_asked_by_the_next_command() {
     let port = free_port();
     let ask = format!(
         "for i in $(seq 100); do curl -sf --noproxy '*' http://localhost:{port}/notes.md && exit; \
@@ -36,10 +36,10 @@ fn u1_a_server_in_the_background_is_asked_by_the_next_command() {
     house.write(&house.at("work/notes.md"), "what the server gives\n");
     let played = yes(&house, &[]);
     assert!(played.said.contains("what the server gives"), "{}", played.said);
-    assert_eq!(played.questions.len(), 2, "{:?}", played.questions);
-    for (summary, _) in &played.questions {
-        assert!(summary.contains(&format!("localhost:{port}")), "{summary}");
-    }
+    // The job was agreed to; to ask it, in the same session and the same sandbox, needs nobody's word (U13).
+    assert_eq!(played.questions.len(), 1, "{:?}", played.questions);
+    let summary = &played.questions[0].0;
+    assert!(summary.contains(&format!("localhost:{port}")), "{summary}");
     let said = alone(&house, &[]);
     assert!(!said.contains("what the server gives"), "{said}");
 }

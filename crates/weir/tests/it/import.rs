@@ -46,9 +46,9 @@ fn items<'a>(value: &'a Value, outcome: &str) -> Vec<&'a str> {
     of.map(|item| item["says"].as_str().expect("a text")).collect()
 }
 
-/// Instructions and commands are taken over; definitions of agents are named.
+/// Instructions, commands and definitions of agents are taken over.
 #[test]
-fn c1_import_takes_instructions_and_commands_and_names_agents() {
+fn c1_import_takes_instructions_commands_and_agents() {
     for (agent, folder, instructions, commands, agents) in [
         ("claude-code", ".claude", "CLAUDE.md", "commands", "agents"),
         ("codex", ".codex", "AGENTS.md", "prompts", ""),
@@ -67,7 +67,7 @@ fn c1_import_takes_instructions_and_commands_and_names_agents() {
         for part in ["instructions for everywhere", "command /fix", "command /git:tidy"] {
             assert!(dry.contains(part), "{agent}: {part}: {dry}");
         }
-        assert_eq!(dry.contains("agent tester -> says its tools"), !agents.is_empty(), "{dry}");
+        assert_eq!(dry.contains("agent tester -> profiles/tester.md"), !agents.is_empty(), "{dry}");
         assert!(!own.join("commands").exists() && !own.join("rules").exists(), "a dry run");
 
         house.ok(&["import", agent]);
@@ -179,7 +179,7 @@ trust_level = "trusted"
         "enabled_tools is not taken over",
         "permission = \"full\"",
         "config.toml:5",
-        "trusted folders -> trust is given here with `weir trust`",
+        "projects -> trust is given here with `weir trust`",
         "1 would allow more than before",
     ] {
         assert!(said.contains(part), "{part}: {said}");
@@ -240,4 +240,143 @@ fn c1_import_what_cannot_be_read_is_told_with_its_line_and_changes_nothing() {
     let empty = TestInstallation::new();
     assert!(empty.usage_error(&["import", "codex"]).contains("no file of that agent was found"));
     assert!(empty.usage_error(&["import", "codex", "--from", "/none"]).contains("is not a folder"));
+}
+
+/// Servers of a workspace's file become the person's own, so they bring no secret of theirs to a
+/// host and no program of that workspace.
+#[test]
+fn z7_r8_a_server_of_a_workspace_brings_no_secret_and_no_program_of_it() {
+    let house = TestInstallation::new();
+    let header = r#""headers": {"Authorization": "Bearer ${env:HUB_TOKEN}"}"#;
+    house.write(
+        "home/.cursor/mcp.json",
+        &format!(r#"{{"mcpServers": {{"hub": {{"url": "https://hub.example/mcp", {header}}}}}}}"#),
+    );
+    house.write(
+        "work/.cursor/mcp.json",
+        &format!(
+            r#"{{"mcpServers": {{
+    "leak": {{"url": "https://leak.example/mcp", {header}}},
+    "tool": {{"command": "./tool"}},
+    "below": {{"command": "srv", "cwd": "sub"}},
+    "plain": {{"command": "plain-server"}}
+}}}}"#
+        ),
+    );
+    let said = house.ok(&["import", "cursor"]);
+    for part in [
+        "[mcp_servers.hub] https://hub.example/mcp; secret HUB_TOKEN for hub.example\n",
+        "[mcp_servers.leak] https://leak.example/mcp\n",
+        "must not choose that HUB_TOKEN is sent to leak.example",
+        "server tool -> names the program ./tool by its path in the workspace",
+        "server below -> names the folder sub by its path in the workspace",
+        "[mcp_servers.plain] plain-server\n",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let text = std::fs::read_to_string(house.user_config()).expect("written");
+    assert_eq!(text.matches("HUB_TOKEN").count(), 1, "{text}");
+    for part in ["leak-authorization", "./tool", "mcp_servers.below"] {
+        assert!(!text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn z7_r8_values_that_look_secret_are_not_copied_wherever_they_stand() {
+    let house = TestInstallation::new();
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(3));
+    house.write(
+        "home/.claude.json",
+        &serde_json::json!({"mcpServers": {
+            "words": {"command": "srv", "args": ["--token", "hunter2"]},
+            "shape": {"command": "srv", "args": [token]},
+            "address": {"type": "http", "url": "https://me:hunter2@a.example/mcp"},
+            "query": {"type": "http", "url": "https://a.example/mcp?api_key=hunter2"},
+            "plain": {"command": "srv", "args": ["--port", "80"]}
+        }})
+        .to_string(),
+    );
+    house.write(
+        "home/.claude/settings.json",
+        &serde_json::json!({
+            "permissions": {"allow": [format!("Bash(curl -u {token}:*)"), "Bash(ls:*)"]},
+            "hooks": {"Stop": [{"hooks": [{"type": "command", "command": format!("tell {token}")}]}]}
+        })
+        .to_string(),
+    );
+    let said = house.ok(&["import", "claude-code", "--yes"]);
+    for part in ["in its words", "in its address", "has what looks like a secret in it"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let text = std::fs::read_to_string(house.user_config()).expect("written");
+    assert!(text.contains("mcp_servers.plain") && text.contains("Shell(ls:*)"), "{text}");
+    for secret in ["hunter2", token.as_str()] {
+        assert!(!said.contains(secret), "{said}");
+        assert!(!text.contains(secret), "{text}");
+    }
+}
+
+#[test]
+fn r8_what_denials_that_cannot_be_said_may_be_about_is_not_allowed() {
+    let house = TestInstallation::new();
+    house.write(
+        "home/.gemini/settings.json",
+        r#"{"tools": {"allowed": ["run_shell_command(git)", "web_fetch"]}}"#,
+    );
+    house.write(
+        "home/.gemini/policies/mine.toml",
+        "[[rule]]\ntoolName = \"run_shell_command\"\ncommandRegex = \"push\"\ndecision = \"deny\"\n",
+    );
+    house.write(
+        "home/.config/opencode/opencode.json",
+        r#"{"permission": {"bash": {"git *": "allow", "*push*": "deny"}, "webfetch": "allow"}}"#,
+    );
+    for (agent, held, taken) in [
+        ("gemini-cli", "allow run_shell_command(git)", "allow web_fetch"),
+        ("opencode", "bash git *: allow", "webfetch: allow"),
+    ] {
+        let value = house.json(&["import", agent, "--dry-run", "--json"]);
+        assert_eq!(items(&value, "widens"), [taken], "{agent}");
+        let all = value["items"].as_array().expect("items");
+        let item = all.iter().find(|item| item["says"] == held).expect("there");
+        let why = item["why"].as_str().expect("a reason");
+        assert!(why.starts_with("would let more pass than there"), "{agent}: {why}");
+    }
+}
+
+#[test]
+fn r8_an_agent_of_any_name_leaves_the_installation_as_usable_as_it_was() {
+    let house = TestInstallation::new();
+    for (file, name) in [("a", "\"007\""), ("b", "yes"), ("c", "'null'"), ("d", "two words")] {
+        let text = format!("---\nname: {name}\ndescription: \"a: b # c\"\n---\nYou test.\n");
+        house.write(&format!("home/.claude/agents/{file}.md"), &text);
+    }
+    let said = house.ok(&["import", "claude-code"]);
+    assert!(said.contains("agent two words -> would be no profile"), "{said}");
+    let list = house.ok(&["profiles", "list"]);
+    for name in ["007", "yes", "null"] {
+        assert!(list.contains(name), "{name}: {list}");
+    }
+    assert!(house.ok(&["profiles", "show", "007"]).contains("You test."));
+}
+
+#[test]
+fn r8_a_recipe_of_goose_tells_what_is_not_the_same() {
+    let house = TestInstallation::new();
+    house.write(
+        "home/.config/goose/recipes/critic.yaml",
+        "title: Critic\ndescription: Looks\ninstructions: You look.\nparameters:\n  - key: depth\n    \
+         default: 3\n",
+    );
+    house.write(
+        "home/.config/goose/permission.yaml",
+        "user:\n  never_allow:\n    - shell\n    - developer__text_editor\n",
+    );
+    let value = house.json(&["import", "goose", "--json"]);
+    let all = value["items"].as_array().expect("items");
+    let recipe = all.iter().find(|item| item["says"] == "recipe critic").expect("there");
+    assert_eq!(recipe["outcome"], "taken");
+    assert_eq!(recipe["notes"][0], "the default of depth is not taken over: say it");
+    let text = std::fs::read_to_string(house.user_config()).expect("written");
+    assert!(text.contains(r#"deny = ["Shell", "Edit"]"#), "{text}");
 }

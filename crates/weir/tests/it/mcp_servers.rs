@@ -142,6 +142,7 @@ fn z8_an_agent_cannot_approve() {
     for words in [
         &["mcp-servers", "add", "x", "--yes", "--", "sh"][..],
         &["mcp-servers", "approve", "x"],
+        &["mcp-servers", "declare", "x", "y", "--yes"],
         &["mcp-servers", "install", "x"],
         &["mcp-servers", "update", "x"],
         &["mcp-servers", "remove", "x"],

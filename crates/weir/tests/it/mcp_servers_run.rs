@@ -60,13 +60,13 @@ fn run(house: &TestInstallation, more: &[&str]) -> (Vec<Value>, String) {
     (events, String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-fn finished<'a>(events: &'a [Value], tool: &str) -> &'a Value {
+pub(crate) fn finished<'a>(events: &'a [Value], tool: &str) -> &'a Value {
     let found = events.iter().find(|e| e["kind"] == "call.finished" && e["tool"] == tool);
     found.unwrap_or_else(|| panic!("no call of {tool} ended: {events:#?}"))
 }
 
 /// The tier is what the machine has; without one a server does not start at all.
-fn confined() -> bool {
+pub(crate) fn confined() -> bool {
     let report = weir_sandbox::probe_tiers(weir_sandbox::TierWish::Auto, &weir_program());
     report.works && report.tier != weir_sandbox::Tier::None
 }

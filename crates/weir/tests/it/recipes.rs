@@ -5,7 +5,7 @@ use weir_core::governance::label::Label;
 use weir_core::ids::{RunId, SessionId, Timestamp};
 use weir_core::memory::MemorySource;
 use weir_core::recipe::{LearnedRecipe, Recipe, RecipeEvidence, RecipeUse};
-use weir_engine::ports::{Append, LeaseOwner, Proposal, SessionMeta, Store};
+use weir_engine::ports::{Append, AskChanges, LeaseOwner, Proposal, SessionMeta, Store};
 use weir_store::SqliteStore;
 use weir_test_kit::TestInstallation;
 
@@ -73,6 +73,7 @@ async fn used(house: &TestInstallation, id: &str, successes: usize, failures: us
         recipe_use: uses.collect(),
         solved: Vec::new(),
         usage: Vec::new(),
+        asks: AskChanges::default(),
         meta: SessionMeta {
             id: session,
             workspace: String::new(),

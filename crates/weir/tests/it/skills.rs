@@ -212,6 +212,7 @@ async fn z1_a_marked_skill_is_shown_to_a_person_as_left_out() {
         recipe_use: Vec::new(),
         solved: Vec::new(),
         usage: Vec::new(),
+        asks: weir_engine::ports::AskChanges::default(),
         meta: session,
     };
     store.append(append).await.expect("writable");

@@ -1,10 +1,7 @@
 //! Sub-agents through the real program (M6): undo, lists, deletion, crashes, copies of the workspace.
 
-use std::path::Path;
-use std::process::Command;
-
 use serde_json::Value;
-use weir_test_kit::{CommandOutput, TestInstallation, wait_until};
+use weir_test_kit::{CommandOutput, TestInstallation, run_git, wait_until};
 
 /// Two agents that change files, one of which has one do it.
 const WRITES: &str = "when: \"write b.txt\"\n\
@@ -133,18 +130,6 @@ fn m6_killed_with_agents_at_work_it_goes_on_and_nothing_is_done_twice() {
     assert_eq!(house.facts_of_kind(&id, "agent.finished").len(), 2);
 }
 
-fn git(folder: &Path, args: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"])
-        .args(args)
-        .current_dir(folder)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .expect("git is installed");
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
 /// Two agents that write at once in copies of their own, and what the parent does then.
 fn copies(then: &str) -> TestInstallation {
     let script = format!(
@@ -161,9 +146,9 @@ fn copies(then: &str) -> TestInstallation {
     let house = TestInstallation::new();
     house.write(&house.at("work/a.txt"), "one\ntwo\nthree\nfour\nfive\n");
     house.write(&house.at("s.script"), &script);
-    git(&house.work(), &["init", "-q", "-b", "main"]);
-    git(&house.work(), &["add", "."]);
-    git(&house.work(), &["commit", "-q", "-m", "first"]);
+    run_git(&house.work(), &["init", "-q", "-b", "main"]);
+    run_git(&house.work(), &["add", "."]);
+    run_git(&house.work(), &["commit", "-q", "-m", "first"]);
     house
 }
 
@@ -181,7 +166,7 @@ fn m6_agents_in_copies_change_nothing_until_they_are_merged() {
     assert_eq!(said.status, 0, "{}", said.err);
     assert_eq!(read(&house, "work/a.txt").as_deref(), Some("one\ntwo\nthree\nfour\nfive\n"));
     assert_eq!(read(&house, "work/b.txt"), None);
-    assert_eq!(git(&house.work(), &["status", "--porcelain"]), "");
+    assert_eq!(run_git(&house.work(), &["status", "--porcelain"]), "");
     for agent in ["c1", "c2"] {
         assert!(house.at(&format!("work/.weir/worktrees/{id}_{agent}")).is_dir());
     }
@@ -244,7 +229,7 @@ fn m6_what_both_changed_in_one_place_is_not_merged() {
     assert!(results.contains("is not an agent that you started"), "{results}");
     house.ok(&["sessions", "delete", &id, "--yes"]);
     assert!(!house.at("work/.weir/worktrees").exists(), "the copies go with the session");
-    assert_eq!(git(&house.work(), &["worktree", "list"]).lines().count(), 1);
+    assert_eq!(run_git(&house.work(), &["worktree", "list"]).lines().count(), 1);
 }
 
 #[test]

@@ -150,6 +150,18 @@ fn k10_a_vendor_that_refuses_or_fails_or_finds_nothing_says_so() {
     }
 }
 
+/// A refusal is cut after what is secret in it was taken out: half a key would not be known as one.
+#[test]
+fn z7_half_a_key_in_a_vendors_refusal_is_not_shown() {
+    let house = TestInstallation::new();
+    let words = format!("{}{KEY}", "x".repeat(290));
+    let vendor = Vendor::start(&house, &format!("found: tide\n  refused {words}\n\nsays: never\n"));
+    let house = house_of(&vendor, house, "openai-chat/gpt-4o-search-preview");
+    let out = run(&house, &script_model(&house));
+    assert!(out.contains("the vendor's model refused it: xxx"), "{out}");
+    assert!(!out.contains(&KEY[..6]), "{out}");
+}
+
 #[test]
 fn k10_only_a_model_whose_vendor_searches_has_the_tool() {
     let house = TestInstallation::new();

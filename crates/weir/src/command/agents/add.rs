@@ -12,7 +12,8 @@ use weir_install::agents::{CheckedAgent, Place, save_checked_agent};
 use weir_install::context::InstallationContext;
 use weir_install::{files, wiring};
 
-use super::{now_micros, tell};
+use super::tell;
+use crate::command::current_timestamp;
 use crate::failure::usage;
 use crate::options::{AgentsAddArgs, MissedWord, OnAskWord, PromptModeWord};
 use crate::terminal::{out_json, out_line};
@@ -25,7 +26,7 @@ pub(super) async fn add_agent(
     let place = if args.replace { Place::Taken } else { Place::Free };
     let CheckedAgent { agent, kept, calendar, notes } =
         save_checked_agent(cx, agent_from_args(cx, args)?, place).await?;
-    let now = now_micros();
+    let now = current_timestamp();
     if args.json.json {
         let mut value = json!(agent);
         value["state"] = json!(kept.state);

@@ -4,7 +4,8 @@ use serde_json::json;
 use weir_engine::ports::{AGENT_ACTIVE, KEPT_AGENT, StoredItem};
 use weir_install::context::InstallationContext;
 
-use super::{find_kept_agent, now_micros, open_runs};
+use super::{find_kept_agent, open_runs};
+use crate::command::current_timestamp;
 use crate::failure::usage;
 use crate::options::AgentNameArgs;
 use crate::terminal::{out_json, out_line};
@@ -21,7 +22,7 @@ pub(super) async fn set_agent_state(
     let was = kept.state == state;
     if !was {
         let state = state.to_owned();
-        store.store_item(&StoredItem { state, ts: now_micros(), ..kept }).await?;
+        store.store_item(&StoredItem { state, ts: current_timestamp(), ..kept }).await?;
     }
     if args.json.json {
         return out_json(&json!({ "name": name, "state": state }));

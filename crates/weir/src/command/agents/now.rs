@@ -12,7 +12,8 @@ use weir_install::context::InstallationContext;
 use weir_install::wiring;
 use weir_store::this_process;
 
-use super::{find_kept_agent, now_micros, open_runs};
+use super::{find_kept_agent, open_runs};
+use crate::command::current_timestamp;
 use crate::command::run::{self, ApprovalAnswerer, OutputOptions};
 use crate::failure::{engine_failure, exit, failure_with_status, usage};
 use crate::options::AgentsRunArgs;
@@ -46,7 +47,7 @@ pub(super) async fn run(
     let options = wiring::session_options(&there, &agent_session_overrides(&agent), None).await?;
     let engine = wiring::open_engine(&there, LABEL)?;
     let session = wiring::new_session_id();
-    let begun = now_micros();
+    let begun = current_timestamp();
     let run = AgentRun {
         state: AgentRunState::Running,
         session: Some(session.clone()),
@@ -79,7 +80,7 @@ pub(super) async fn run(
         }
         Err(error) => Err(error),
     };
-    let now = now_micros();
+    let now = current_timestamp();
     let course = match store.session_meta(&session).await? {
         Some(_) => ScheduledRunProgress::from_journal(store.as_ref(), &session)
             .await
@@ -107,7 +108,7 @@ pub(super) async fn run(
 /// Claims the runs of agents that run after this one's, for whoever takes them.
 async fn claim_what_follows(store: &dyn Store, run: &AgentRun, quiet: bool) -> anyhow::Result<()> {
     let (agents, _) = load_known_agents(store).await?;
-    let next = follower_runs(&agents, run, now_micros());
+    let next = follower_runs(&agents, run, current_timestamp());
     let claims = store.claim_ticks(&next, None).await?;
     for (next, _) in next.iter().zip(claims).filter(|(_, claim)| *claim == TickClaim::Claimed) {
         if !quiet {

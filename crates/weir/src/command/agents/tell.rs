@@ -9,9 +9,10 @@ use weir_core::view::plain::visible_text;
 use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Store, StoredItem};
 use weir_engine::schedule::calendar::Calendar;
 use weir_install::context::InstallationContext;
+use weir_install::wording::{clip_line, timestamp_text};
 
-use super::{find_kept_agent, now_micros};
-use crate::command::sessions::{single_visible_line, timestamp_text};
+use super::find_kept_agent;
+use crate::command::current_timestamp;
 use crate::failure::usage;
 use crate::options::{AgentNameArgs, AgentsHistoryArgs, JsonFlag};
 use crate::terminal::{format_table, out_json, out_line};
@@ -87,7 +88,7 @@ fn parse_kept_agent(kept: &StoredItem) -> Result<(ScheduledAgent, Option<Calenda
 
 pub(super) async fn list_agents(cx: &InstallationContext, flag: JsonFlag) -> anyhow::Result<()> {
     let rows = load_agent_rows(cx.session_store()?.as_ref()).await?;
-    let now = now_micros();
+    let now = current_timestamp();
     if flag.json {
         return out_json(&rows.iter().map(|row| row.as_json(now)).collect::<Vec<_>>());
     }
@@ -96,7 +97,7 @@ pub(super) async fn list_agents(cx: &InstallationContext, flag: JsonFlag) -> any
     }
     let cells = rows.iter().map(|row| {
         let when = match (&row.agent, row.next(now)) {
-            (Err(why), _) => format!("cannot be used: {}", shorten_line(why)),
+            (Err(why), _) => format!("cannot be used: {}", clip_line(why, LINE_CHARS)),
             (_, Some((_, next))) => next,
             (Ok((agent, _)), None) => match &agent.after {
                 _ if row.kept.state != AGENT_ACTIVE => "-".into(),
@@ -127,7 +128,7 @@ pub(super) async fn show_agent(
     let store = cx.session_store()?;
     find_kept_agent(store.as_ref(), &args.name).await?;
     let rows = load_agent_rows(store.as_ref()).await?;
-    let now = now_micros();
+    let now = current_timestamp();
     let Some(row) = rows.iter().find(|row| row.kept.name == args.name) else { return Ok(()) };
     if args.json.json {
         return out_json(&row.as_json(now));
@@ -196,8 +197,8 @@ pub(super) async fn show_run_history(
     let store = cx.session_store()?;
     let filter = AgentRunFilter {
         agent: Some(args.name.clone()),
-        open: false,
         limit: Some(args.limit as usize),
+        ..AgentRunFilter::default()
     };
     let runs = store.agent_runs(&filter).await?;
     if runs.is_empty() {
@@ -224,16 +225,8 @@ pub(super) async fn show_run_history(
             run.state.to_string(),
             took,
             session,
-            shorten_line(&run.note),
+            clip_line(&run.note, LINE_CHARS),
         ]
     });
     out_line(&format_table(&std::iter::once(head).chain(cells).collect::<Vec<_>>()))
-}
-
-fn shorten_line(text: &str) -> String {
-    let line = single_visible_line(text);
-    match line.chars().count() > LINE_CHARS {
-        true => format!("{}…", line.chars().take(LINE_CHARS).collect::<String>()),
-        false => line,
-    }
 }

@@ -139,7 +139,7 @@ fn describe_granted_lease(
     let (id, number) = (folded.session.id(), lease.lease);
     out_line(&format!(
         "lease {number}: {}, {}",
-        tell::join_rules(&lease.rules),
+        tell::describe_covered(lease),
         tell::describe_lease_remainder(lease)
     ))?;
     out_line(&format!("  to revoke it: weir approvals revoke {id} {number}"))

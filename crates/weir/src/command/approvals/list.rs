@@ -5,10 +5,12 @@ use weir_core::event::{ApprovalRequested, QuestionAsked};
 use weir_core::governance::lease::LeaseGrant;
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::view::plain::visible_text;
+use weir_core::view::told::question_lines;
 use weir_engine::ports::{SessionFilter, SessionMeta};
 use weir_store::SqliteStore;
 
-use super::{FoldedSession, current_timestamp, describe_duration, fold, tell};
+use super::{FoldedSession, describe_duration, fold, tell};
+use crate::command::current_timestamp;
 use crate::command::sessions::single_visible_line;
 use crate::options::ApprovalsListArgs;
 use crate::terminal::{out_json, out_line};
@@ -108,17 +110,13 @@ impl SessionApprovals {
             format!("  {}", single_visible_line(&asked.summary)),
             format!("  why it is asked: {}", single_visible_line(&asked.reason)),
         ];
-        if !asked.label.is_clean() {
+        if !asked.label.is_plain() {
             let label = single_visible_line(&asked.label.to_string());
             lines.push(format!("  what the model had read: {label}"));
         }
+        lines.extend(question_lines(asked).iter().map(|line| format!("    {line}")));
         lines.extend(tell::suspicion_lines(asked));
-        if !asked.rules.is_empty() {
-            lines.push(format!(
-                "  `session` or `always` (in this project) would allow: {}",
-                tell::join_rules(&asked.rules)
-            ));
-        }
+        lines.extend(tell::describe_lasting_answers(asked));
         lines.join("\n") + "\n"
     }
 
@@ -148,7 +146,7 @@ impl SessionApprovals {
                 "lease {} of session {}{over}: {}",
                 lease.lease,
                 self.id,
-                tell::join_rules(&lease.rules)
+                tell::describe_covered(lease)
             ),
             format!(
                 "  {}, granted by {}",
@@ -174,6 +172,9 @@ impl SessionApprovals {
                 "reason": asked.reason,
                 "label": asked.label,
                 "rules": asked.rules.iter().map(|rule| rule.text()).collect::<Vec<_>>(),
+                "grant": asked.grant,
+                "often": asked.often,
+                "lines": asked.lines,
             })
         })
         .collect()
@@ -201,6 +202,7 @@ impl SessionApprovals {
                     "session": self.id,
                     "lease": lease.lease,
                     "rules": lease.rules.iter().map(|rule| rule.text()).collect::<Vec<_>>(),
+                    "grant": lease.grant,
                     "uses_left": lease.uses_left,
                     "until": lease.until,
                     "by": lease.by,

@@ -7,9 +7,9 @@ use weir_core::view::plain::visible_text;
 use weir_core::view::told;
 
 use super::{
-    DIFF_LINES_MAX, FoldedSession, PendingItem, current_timestamp, describe_duration,
-    find_pending_item, fold, tell,
+    DIFF_LINES_MAX, FoldedSession, PendingItem, describe_duration, find_pending_item, fold, tell,
 };
+use crate::command::current_timestamp;
 use crate::command::sessions::timestamp_text;
 use crate::failure::usage;
 use crate::options::ApprovalsShowArgs;
@@ -78,22 +78,23 @@ fn show_approval(
         String::new(),
     ];
     lines.extend(tell::describe_approval_request(asked, lines_max, more));
-    if asked.diff.is_some() {
+    if asked.diff.is_some() && asked.lines.is_empty() {
         // The difference says what happens; the arguments are what the answer is bound to.
         lines.push("  the call:".into());
         lines.extend(tell::render_arguments(asked, lines_max, more));
     }
-    if asked.rules.is_empty() {
+    if !asked.lines.is_empty() {
+        lines.push("  an answer is for all of these steps, this once, and for nothing else".into());
+    } else if asked.rules.is_empty() {
         lines.push("  it can only be allowed once; no rule can express it".into());
     } else {
-        lines.push(format!(
-            "  `session` or `always` (in this project) would allow: {}",
-            tell::join_rules(&asked.rules)
-        ));
-        let everywhere = asked.rules.iter().map(|rule| told::permission_command(rule.text()));
+        lines.extend(tell::describe_lasting_answers(asked));
+        let lasting = asked.rules.iter().filter(|_| told::offers_always(asked));
+        let everywhere = lasting.map(|rule| told::permission_command(rule.text()));
         lines.extend(everywhere.map(|command| format!("  in every project: {command}")));
     }
     lines.push(String::new());
+    let answers = tell::describe_answer_words(asked);
     lines.push(match folded.resolved.get(id) {
         Some(WithTimestamp { ts, fact: f }) => {
             let said = tell::describe_decision(f.decision, f.terms, &f.by, f.reason.as_deref());
@@ -102,10 +103,10 @@ fn show_approval(
         None => match asked.expires.map(|expires| (expires, current_timestamp())) {
             Some((expires, now)) if expires <= now => "it expired: nobody answered in time".into(),
             Some((expires, now)) => format!(
-                "open, expires in {}: weir approvals answer {id} once|session|always|deny",
+                "open, expires in {}: weir approvals answer {id} {answers}",
                 describe_duration(expires.ms_since(now))
             ),
-            None => format!("open: weir approvals answer {id} once|session|always|deny"),
+            None => format!("open: weir approvals answer {id} {answers}"),
         },
     });
     out_line(&lines.join("\n"))

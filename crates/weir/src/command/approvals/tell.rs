@@ -6,6 +6,9 @@ use weir_core::event::{ApprovalRequested, Decision};
 use weir_core::governance::lease::{LeaseGrant, LeaseTerms};
 use weir_core::governance::rules::Rule;
 use weir_core::view::plain::visible_text;
+use weir_core::view::told::{
+    OFTEN_ASKED, bound_rules_text, grant_text, lines_head, offers_always, question_lines,
+};
 use weir_core::view::visible::{cut_diff, lookalike_remarks};
 
 use super::describe_duration;
@@ -22,15 +25,33 @@ pub(in crate::command) fn describe_approval_request(
 ) -> Vec<String> {
     let mut lines = vec![visible_text(&asked.summary)];
     lines.push(format!("  why it is asked: {}", visible_text(&asked.reason)));
-    if !asked.label.is_clean() {
+    if !asked.label.is_plain() {
         let label = visible_text(&asked.label.to_string());
         lines.push(format!("  what the model had read: {label}"));
     }
     match &asked.diff {
+        _ if !asked.lines.is_empty() => lines.extend(describe_steps(asked, lines_max, more)),
         Some(text) => lines.extend(render_difference(text, lines_max, more)),
         None => lines.extend(render_arguments(asked, lines_max, more)),
     }
     lines.extend(suspicion_lines(asked));
+    lines
+}
+
+/// The steps of a question about several: first all of them, one line each, then each with its
+/// difference or arguments (U8).
+fn describe_steps(asked: &ApprovalRequested, lines_max: usize, more: &str) -> Vec<String> {
+    let mut lines = vec![format!("  {}", lines_head(asked))];
+    lines.extend(question_lines(asked).iter().map(|line| format!("    {line}")));
+    for line in &asked.lines {
+        lines.push(format!("  step {}: {}", line.step, visible_text(&line.summary)));
+        lines.push(format!("    why it is asked: {}", visible_text(&line.reason)));
+        let shown = match &line.diff {
+            Some(text) => render_difference(text, lines_max, more),
+            None => render_call(&line.tool, &line.input, lines_max, more),
+        };
+        lines.extend(shown.iter().map(|line| format!("  {line}")));
+    }
     lines
 }
 
@@ -49,9 +70,13 @@ pub(super) fn render_arguments(
     lines_max: usize,
     more: &str,
 ) -> Vec<String> {
-    let mut lines = vec![format!("  {}", visible_text(&asked.tool))];
-    let Value::Object(fields) = &asked.input else {
-        lines.push(format!("    {}", visible_text(&asked.input.to_string())));
+    render_call(&asked.tool, &asked.input, lines_max, more)
+}
+
+fn render_call(tool: &str, input: &Value, lines_max: usize, more: &str) -> Vec<String> {
+    let mut lines = vec![format!("  {}", visible_text(tool))];
+    let Value::Object(fields) = input else {
+        lines.push(format!("    {}", visible_text(&input.to_string())));
         return lines;
     };
     for (name, value) in fields {
@@ -82,6 +107,36 @@ pub(super) fn suspicion_lines(asked: &ApprovalRequested) -> Vec<String> {
 /// The rules in one line.
 pub(in crate::command) fn join_rules(rules: &[Rule]) -> String {
     rules.iter().map(|rule| visible_text(rule.text())).collect::<Vec<_>>().join(", ")
+}
+
+/// The words with which it is answered.
+pub(in crate::command) fn describe_answer_words(asked: &ApprovalRequested) -> &'static str {
+    match (asked.rules.is_empty(), offers_always(asked)) {
+        (true, _) => "once|deny",
+        (false, true) => "once|session|always|deny",
+        (false, false) => "once|session|deny",
+    }
+}
+
+/// What answers that last would give, one line each: for the session a grant by its name, where there
+/// is one (U13).
+pub(super) fn describe_lasting_answers(asked: &ApprovalRequested) -> Vec<String> {
+    if asked.rules.is_empty() {
+        return Vec::new();
+    }
+    let rules = join_rules(&asked.rules);
+    let often = asked.often.then(|| format!("  {OFTEN_ASKED}"));
+    let lasting = match &asked.grant {
+        Some(grant) => vec![
+            format!("  `session` would grant: {}", grant_text(grant)),
+            format!("  `always` (in this project) would allow: {rules}"),
+        ],
+        None if asked.bound => {
+            vec![format!("  `session` would allow: {}", bound_rules_text(&rules))]
+        }
+        None => vec![format!("  `session` or `always` (in this project) would allow: {rules}")],
+    };
+    lasting.into_iter().chain(often).collect()
 }
 
 /// What a typed answer to a question means: numbers stand for options, everything else is the
@@ -124,6 +179,12 @@ fn describe_lease_terms(terms: LeaseTerms) -> String {
 
 fn count_calls(number: u32) -> String {
     if number == 1 { "1 call".into() } else { format!("{number} calls") }
+}
+
+/// What a lease lets pass, in one line.
+pub(super) fn describe_covered(lease: &LeaseGrant) -> String {
+    let all = lease.covered_texts();
+    all.iter().map(|text| visible_text(text)).collect::<Vec<_>>().join(", ")
 }
 
 /// What is left of a lease: `2 calls left, until 2026-01-02 10:00:00 UTC`.
@@ -176,6 +237,42 @@ mod tests {
     }
 
     #[test]
+    fn u8_every_step_of_a_question_about_several_is_shown_with_whom_it_reaches() {
+        let line = |step: u32, to: &str, from: &str, text: &str| {
+            json!({
+                "call": format!("c{step}"), "step": step, "tool": "email", "reason": "mode ask",
+                "input": { "to": [to], "text": text }, "summary": "Send \"Friday\"",
+                "reaches": [{ "to": to, "from": from }],
+            })
+        };
+        let lines = [line(1, "ada@x", "said", "ten"), line(2, "bob@x", "read", "ten\neleven")];
+        let asked = ApprovalRequested {
+            lines: serde_json::from_value(json!(lines)).expect("lines"),
+            ..asked(&json!({}), None)
+        };
+        let expected = [
+            "Run <U+202E>it",
+            "  why it is asked: mode ask",
+            "  2 steps, allowed or refused together:",
+            "    1. email → ada@x (you wrote it): Send \"Friday\"",
+            "    2. email → bob@x (it may come out of what was read): Send \"Friday\"",
+            "  step 1: Send \"Friday\"",
+            "    why it is asked: mode ask",
+            "    email",
+            "      to: [\"ada@x\"]",
+            "      text: ten",
+            "  step 2: Send \"Friday\"",
+            "    why it is asked: mode ask",
+            "    email",
+            "      to: [\"bob@x\"]",
+            "      text:",
+            "        ten",
+            "        … 1 more lines; more",
+        ];
+        assert_eq!(describe_approval_request(&asked, 1, "more"), expected);
+    }
+
+    #[test]
     fn g4_a_long_argument_is_cut_and_says_so() {
         let text = (0..50).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
         let lines = describe_approval_request(
@@ -197,6 +294,30 @@ mod tests {
         assert_eq!(lines[2], "  the change: 1 file, 303 lines: 300 added, 0 removed");
         assert_eq!(lines[103], "  … 203 more lines; --full shows them");
         assert_eq!(lines.len(), 104, "no remark on the content of a file");
+    }
+
+    #[test]
+    fn u13_a_grant_is_told_by_its_name() {
+        let origin = weir_core::governance::rules::RuleOrigin::new("an approval");
+        let action = weir_core::governance::rules::RuleAction::Allow;
+        let rule = Rule::parse(action, "Web(crates.io)", origin).expect("a rule");
+        let plain = asked(&json!({}), None);
+        assert_eq!(describe_lasting_answers(&plain), [""; 0]);
+        let by_rule = ApprovalRequested { rules: vec![rule], ..plain };
+        let both = "  `session` or `always` (in this project) would allow: Web(crates.io)";
+        assert_eq!(describe_lasting_answers(&by_rule), [both]);
+        let grant = weir_core::tool::NamedGrant {
+            name: "crates.io for cargo".into(),
+            hosts: vec!["crates.io".into()],
+            commands: vec!["cargo add".into()],
+        };
+        let by_name = ApprovalRequested { grant: Some(grant), often: true, ..by_rule };
+        let expected = [
+            "  `session` would grant: crates.io for cargo (crates.io)".to_owned(),
+            "  `always` (in this project) would allow: Web(crates.io)".to_owned(),
+            format!("  {OFTEN_ASKED}"),
+        ];
+        assert_eq!(describe_lasting_answers(&by_name), expected);
     }
 
     #[test]

@@ -9,13 +9,16 @@ use weir_core::brain::{
 };
 use weir_core::governance::label::Label;
 use weir_core::memory::BY_PERSON;
+use weir_core::tool::{PathAccess, PathPlace};
 use weir_engine::brain::{self, BrainError, BrainFilter};
 use weir_install::context::InstallationContext;
 use weir_install::files::named_text;
 use weir_install::wiring::secret_texts;
+use weir_install::wording::external_origins_text;
 use weir_tui::compose::editor;
 
-use super::{current_timestamp, entry_json, find_entry, load_entries, tell};
+use super::{entry_json, find_entry, load_entries, tell};
+use crate::command::current_timestamp;
 use crate::failure::usage;
 use crate::options::{BrainAddArgs, BrainEditArgs, BrainIdsArgs};
 use crate::terminal::{err_line, out_json, out_line};
@@ -173,12 +176,13 @@ fn stdin_text() -> anyhow::Result<String> {
 /// Whose words stand in a file: foreign ones, where an agent wrote it while such were about.
 async fn file_label(cx: &InstallationContext, file: &Path) -> anyhow::Result<Label> {
     let Ok(path) = file.canonicalize() else { return Ok(Label::default()) };
-    let folder = cx.folder.canonicalize().unwrap_or_else(|_| cx.folder.clone());
-    let Ok(within) = path.strip_prefix(&folder) else { return Ok(Label::default()) };
-    let within = within.to_string_lossy();
-    let marks = cx.session_store()?.file_marks(&cx.folder.display().to_string()).await?;
-    let mark = marks.into_iter().find(|mark| mark.path == within);
-    Ok(mark.map(|mark| Label::external(mark.origin)).unwrap_or_default())
+    let workspace = cx.open_workspace()?;
+    let folder = workspace.root().display().to_string();
+    let marks = cx.session_store()?.file_marks(&folder).await?;
+    workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
+    let at = workspace.resolve(&path.to_string_lossy(), PathAccess::Read);
+    let origin = at.marked.filter(|_| at.place == PathPlace::Inside);
+    Ok(origin.map(Label::external).unwrap_or_default())
 }
 
 fn person_failure(error: BrainError) -> anyhow::Error {
@@ -198,7 +202,7 @@ fn print_remarks(entry: &BrainEntry, is_redacted: bool) -> anyhow::Result<()> {
              models; `weir auth set` saves keys.",
         )?;
     }
-    let Some(origins) = tell::external_origins_text(entry) else { return Ok(()) };
+    let Some(origins) = external_origins_text(&entry.label) else { return Ok(()) };
     out_line(&format!(
         "  It is untrusted, because content from {origins} is in it: a model gets it as data only, \
          never as an instruction. To make it yours, add it in your own words."

@@ -5,7 +5,9 @@ use weir_core::brain::{BrainEntry, BrainEntryState};
 use weir_core::memory::BY_PERSON;
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::BrainHit;
-use weir_install::wording::{single_visible_line, timestamp_text};
+use weir_install::wording::{
+    clip_line, external_origins_text, private_sources_text, single_visible_line, timestamp_text,
+};
 
 use crate::terminal::format_table;
 
@@ -30,7 +32,7 @@ fn marked_title(entry: &BrainEntry) -> String {
     if !entry.topics.is_empty() {
         title = format!("{title}  [{}]", single_visible_line(&entry.topics.join(", ")));
     }
-    if let Some(origins) = external_origins_text(entry) {
+    if let Some(origins) = external_origins_text(&entry.label) {
         title = format!("UNTRUSTED (from {origins}) {title}");
     }
     if entry.state == BrainEntryState::Forgotten {
@@ -51,16 +53,14 @@ pub(super) fn describe_hit(hit: &BrainHit) -> String {
 pub(super) fn describe_entry(entry: &BrainEntry) -> String {
     let mut page = format!("{}  {}\n", entry.id, single_visible_line(&entry.title));
     let mut add = |name: &str, value: &str| page.push_str(&format!("  {name:<10} {value}\n"));
-    if let Some(origins) = external_origins_text(entry) {
+    if let Some(origins) = external_origins_text(&entry.label) {
         add("UNTRUSTED", &format!("content from {origins} is in it; a model gets it as data only"));
     }
     if entry.state == BrainEntryState::Forgotten {
         add("forgotten", &format!("`weir brain restore {}` brings it back", entry.id));
     }
-    if entry.label.is_private() {
-        let sources: Vec<String> =
-            entry.label.sources.iter().map(|source| single_visible_line(source)).collect();
-        add("private", &format!("written beside private data ({})", sources.join(", ")));
+    if let Some(sources) = private_sources_text(&entry.label) {
+        add("private", &format!("written beside private data ({sources})"));
     }
     add("kind", entry.kind.as_str());
     if !entry.topics.is_empty() {
@@ -95,27 +95,7 @@ fn describe_origin(entry: &BrainEntry) -> String {
     text
 }
 
-/// Where its foreign words came from; `None`: nothing foreign is in it.
-pub(super) fn external_origins_text(entry: &BrainEntry) -> Option<String> {
-    let label = &entry.label;
-    label.is_external().then(|| match label.origins.is_empty() {
-        true => "outside".to_owned(),
-        false => {
-            let origins = label.origins.iter().map(|origin| single_visible_line(origin));
-            origins.collect::<Vec<_>>().join(", ")
-        }
-    })
-}
-
 /// A title in one line.
 pub(super) fn short_title(title: &str) -> String {
     clip_line(title, TITLE_CHARS)
-}
-
-fn clip_line(text: &str, chars: usize) -> String {
-    let line = single_visible_line(text);
-    match line.char_indices().nth(chars) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
-    }
 }

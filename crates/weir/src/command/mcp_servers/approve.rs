@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_install::catalogue::servers::approval::{offer, shown};
 use weir_install::context::InstallationContext;
 use weir_install::wiring::mcp::{self, KnownMcpServer};
+use weir_mcp::{PinDifference, ServerPin};
 
 use crate::failure::{exit, usage};
 use crate::options::McpApproveArgs;
@@ -54,31 +55,43 @@ pub(super) async fn review_server(
         let known = mcp::find_known_server(&cx, name).await?;
         return Box::pin(review_server(&cx, &known, how)).await;
     }
-    let spec = known.spec.as_ref().map_err(|why| usage(format!("{name}: {why}")))?;
-    if !spec.enabled {
-        return Err(usage(format!("{name} is disabled ({})", known.declared.place)));
+    let (pin, differences) = offer(cx, known, known.enabled_spec()?).await?;
+    let (code, report) = confirm_offer(cx, known, pin, differences, how).await?;
+    if how.json {
+        out_json(&report)?;
     }
-    let (pin, differences) = offer(cx, known, spec).await?;
+    Ok(code)
+}
+
+/// Shows what a server is and offers, asks, and keeps the answer. Beside the status what programs are
+/// told; nothing, if the person said no.
+pub(super) async fn confirm_offer(
+    cx: &InstallationContext,
+    known: &KnownMcpServer,
+    pin: ServerPin,
+    differences: Vec<PinDifference>,
+    how: ApprovalPrompting,
+) -> anyhow::Result<(ExitCode, Value)> {
+    let name = &known.declared.name;
     let same = known.pin.is_some() && differences.is_empty();
     if !how.json {
         out_line(&shown(known, &pin.listing, &differences))?;
     }
     if !same && !how.yes && !confirm_by_person(&format!("Approve {name} as it is now?"))? {
         out_line("Not approved; none of its tools can be called.")?;
-        return Ok(ExitCode::from(exit::FAILED));
+        return Ok((ExitCode::from(exit::FAILED), Value::Null));
     }
     mcp::save_approval(cx, &known.declared, &pin).await?;
-    if how.json {
-        let words: Vec<&str> = differences.iter().map(|d| d.words.as_str()).collect();
-        let tools: Vec<&String> = pin.listing.tools.keys().collect();
-        out_json(&json!({
-            "name": name, "approved": true, "hash": pin.hash(), "differences": words,
-            "protocol": pin.listing.protocol, "tools": tools, "package": known.pinned_package(),
-        }))?;
-    } else {
+    if !how.json {
         let count = pin.listing.tools.len();
         let word = if same { "is unchanged since you approved it" } else { "is approved" };
         out_line(&format!("{name} {word}: {count} tools."))?;
     }
-    Ok(ExitCode::SUCCESS)
+    let words: Vec<&str> = differences.iter().map(|d| d.words.as_str()).collect();
+    let tools: Vec<&String> = pin.listing.tools.keys().collect();
+    let report = json!({
+        "name": name, "approved": true, "hash": pin.hash(), "differences": words,
+        "protocol": pin.listing.protocol, "tools": tools, "package": known.pinned_package(),
+    });
+    Ok((ExitCode::SUCCESS, report))
 }

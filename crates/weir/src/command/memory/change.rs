@@ -7,8 +7,10 @@ use weir_core::memory::{
     fact_topics, marked_private, private_by_person,
 };
 use weir_install::context::InstallationContext;
+use weir_install::wording::{external_origins_text, private_sources_text};
 
-use super::{as_json, current_timestamp, find_fact, load_all_facts, tell, workspace_name};
+use super::{as_json, find_fact, load_all_facts, tell, workspace_name};
+use crate::command::current_timestamp;
 use crate::failure::usage;
 use crate::options::{MemoryAcceptArgs, MemoryAddArgs, MemoryIdsArgs};
 use crate::terminal::{out_json, out_line};
@@ -128,7 +130,7 @@ pub(super) async fn set_facts_status(
 
 /// Says what a yes made of a fact that stood beside private data.
 fn print_privacy_notice(before: &MemoryFact, after: &MemoryFact) -> anyhow::Result<()> {
-    let Some(sources) = tell::private_sources_text(before) else { return Ok(()) };
+    let Some(sources) = private_sources_text(&before.fact.label) else { return Ok(()) };
     if after.fact.label.is_private() {
         return out_line(
             "  It stays private: a session that uses it counts as holding private data.",
@@ -157,7 +159,7 @@ fn status_change_text(before: &MemoryFact, after: &MemoryFact) -> &'static str {
 
 /// Says what a kept fact from outside is.
 fn print_untrusted_notice(fact: &MemoryFact) -> anyhow::Result<()> {
-    let Some(origins) = tell::external_origins_text(fact) else { return Ok(()) };
+    let Some(origins) = external_origins_text(&fact.fact.label) else { return Ok(()) };
     out_line(&format!(
         "  It stays untrusted, because content from {origins} was involved: a model gets it as \
          data only, never as an instruction. To make it yours, add it in your own words: `weir \

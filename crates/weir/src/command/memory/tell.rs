@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use weir_core::ids::MemoryId;
 use weir_core::memory::{MemoryFact, MemoryStatus};
 use weir_core::view::plain::visible_text;
+use weir_install::wording::{
+    clip_line, external_origins_text, private_sources_text, single_visible_line, timestamp_text,
+};
 
-use crate::command::sessions::{single_visible_line, timestamp_text};
 use crate::terminal::format_table;
 
 /// Digits of an id in lists; more where two begin alike.
@@ -29,7 +31,7 @@ pub(super) fn render_fact_rows(
         if fact.fact.label.is_private() {
             text = format!("(private) {text}");
         }
-        if let Some(origins) = external_origins_text(fact) {
+        if let Some(origins) = external_origins_text(&fact.fact.label) {
             text = format!("UNTRUSTED (from {origins}) {text}");
         }
         if fact.fact.status != MemoryStatus::Kept {
@@ -57,14 +59,14 @@ pub(super) fn describe_waiting_fact(
     let mut text =
         format!("{}  {}\n", unique_id_prefix(&fact.id, ids), fact_text_line(&fact.fact.text));
     let mut add = |name: &str, value: &str| text.push_str(&format!("  {name:<12} {value}\n"));
-    if let Some(origins) = external_origins_text(fact) {
+    if let Some(origins) = external_origins_text(&fact.fact.label) {
         add(
             "UNTRUSTED",
             &format!("content from {origins} was involved; a model will get it as data only"),
         );
     }
-    if let Some(sources) = private_sources_text(fact) {
-        let what = match external_origins_text(fact) {
+    if let Some(sources) = private_sources_text(&fact.fact.label) {
+        let what = match external_origins_text(&fact.fact.label) {
             Some(_) => "it stays private when you accept it",
             None => "once accepted it no longer counts as private, unless you add --private",
         };
@@ -131,26 +133,6 @@ pub(super) fn describe_fact_place(fact: &MemoryFact, here: &str) -> String {
     }
 }
 
-/// Where its foreign words came from; `None`: nothing foreign is in it.
-pub(super) fn external_origins_text(fact: &MemoryFact) -> Option<String> {
-    let label = &fact.fact.label;
-    label.is_external().then(|| match label.origins.is_empty() {
-        true => "outside".to_owned(),
-        false => label.origins.iter().map(|o| fact_text_line(o)).collect::<Vec<_>>().join(", "),
-    })
-}
-
-/// What private data stood in the context that it was written in; `None`: none did.
-pub(super) fn private_sources_text(fact: &MemoryFact) -> Option<String> {
-    let label = &fact.fact.label;
-    label.is_private().then(|| match label.sources.is_empty() {
-        true => "of yours".to_owned(),
-        false => {
-            label.sources.iter().map(|source| fact_text_line(source)).collect::<Vec<_>>().join(", ")
-        }
-    })
-}
-
 fn memory_status_word(status: MemoryStatus) -> &'static str {
     match status {
         MemoryStatus::Proposed => "waiting",
@@ -193,9 +175,5 @@ pub(super) fn fact_text_line(text: &str) -> String {
 
 /// Its first words.
 pub(super) fn shorten_fact_text(text: &str) -> String {
-    let text = fact_text_line(text);
-    match text.char_indices().nth(SHORT_CHARS) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
+    clip_line(text, SHORT_CHARS)
 }

@@ -1,7 +1,7 @@
 //! From a fact back to what came in from outside when it was recorded.
 
 use serde_json::{Value, json};
-use weir_core::event::{AgentNews, CondenseReason, Event, InputAccepted, SERVER};
+use weir_core::event::{AgentNews, CallProposed, CondenseReason, Event, InputAccepted, SERVER};
 use weir_core::ids::InputId;
 use weir_core::input::{
     ApprovalAnswer, EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput,
@@ -105,6 +105,11 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
         | Event::ModelRetried(_)
         | Event::ModelFailed(_)
         | Event::HistoryQuarantined(_) => ReplayInput::Fact,
+        Event::CallProposed(CallProposed { tool, input, of: Some(of), step, .. }) => {
+            let number = step.unwrap_or_default();
+            command(SessionCommand::Step { of, number, tool, input })
+        }
+        Event::CallProposed(_) => ReplayInput::Nothing,
         Event::CallJudged(f) => {
             answer(EffectAnswer::Inspected { call: f.call, inspection: f.inspection })
         }
@@ -127,7 +132,6 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
         | Event::AlertRaised(_)
         | Event::TurnStarted(_)
         | Event::ImageProduced(_)
-        | Event::CallProposed(_)
         | Event::ApprovalRequested(_)
         | Event::CallStarted(_)
         | Event::PlanUpdated(_)
@@ -165,7 +169,7 @@ fn input_of_finished_call(session: &Session, event: &Event) -> ReplayInput {
     let clean = json!({
         "ok": f.ok, "blocks": f.result, "summary": f.summary, "bytes": f.bytes,
         "externalized": f.externalized, "full": f.full, "changed": f.changed,
-        "label": f.label, "withheld": f.withheld, "news": f.news,
+        "label": f.label, "withheld": f.withheld, "handle": f.handle, "news": f.news,
     });
     match serde_json::from_value::<CleanResult>(clean) {
         Ok(clean) => ReplayInput::Whole(Box::new(SessionInput::Answer(EffectAnswer::Returned {

@@ -13,12 +13,14 @@ use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::view::plain::visible_text;
+use weir_core::view::told::{OFTEN_ASKED, bound_rules_text, grant_text, offers_always};
 use weir_engine::engine::{EngineError, SessionHandle, load};
 use weir_install::context::InstallationContext;
 
 use super::keyboard::StdinTerminal;
 use crate::command::approvals::{
-    DIFF_LINES_MAX, describe_approval_request, describe_decision, join_rules, resolve_typed_choice,
+    DIFF_LINES_MAX, describe_answer_words, describe_approval_request, describe_decision,
+    join_rules, resolve_typed_choice,
 };
 use crate::failure::engine_failure;
 use crate::options::parse_time_span;
@@ -285,16 +287,29 @@ fn describe_person_prompt(open: &PersonPrompt) -> Vec<String> {
 /// What can be typed.
 fn approval_choices(open: &PersonPrompt) -> Vec<String> {
     let PersonPrompt::Approval(asked, _) = open else { return Vec::new() };
+    if !asked.lines.is_empty() {
+        return vec!["[y] all of these steps, once  [n reason] none of them".into()];
+    }
     if asked.rules.is_empty() {
         return vec!["[y] once  [n reason] no".into()];
     }
-    vec![
-        format!(
-            "[y] once  [s] this session  [a] always in this project  [n reason] no    (s and a allow: {})",
-            join_rules(&asked.rules)
-        ),
+    let (first, second) = match asked.often {
+        true => ("[s] this session", "[y] once"),
+        false => ("[y] once", "[s] this session"),
+    };
+    let allow = join_rules(&asked.rules);
+    let adds = match &asked.grant {
+        Some(grant) => format!("s grants: {}; a allows: {allow}", grant_text(grant)),
+        None if asked.bound => format!("s allows: {}", bound_rules_text(&allow)),
+        None => format!("s and a allow: {allow}"),
+    };
+    let always = if offers_always(asked) { "  [a] always in this project" } else { "" };
+    let often = asked.often.then(|| OFTEN_ASKED.to_owned());
+    let keys = [
+        format!("{first}  {second}{always}  [n reason] no    ({adds})"),
         "[s 5] five further calls  [s 10m] ten minutes".into(),
-    ]
+    ];
+    often.into_iter().chain(keys).collect()
 }
 
 /// How it is answered from elsewhere.
@@ -305,9 +320,10 @@ fn describe_remote_answering(open: &PersonPrompt) -> String {
                 format!(" (until {} UTC)", crate::command::sessions::timestamp_text(expires))
             });
             format!(
-                "waiting for an answer{}: weir approvals answer {} once|session|always|deny",
+                "waiting for an answer{}: weir approvals answer {} {}",
                 until.unwrap_or_default(),
-                asked.approval
+                asked.approval,
+                describe_answer_words(asked)
             )
         }
         PersonPrompt::Question(asked) => {
@@ -401,6 +417,25 @@ mod tests {
         ] {
             assert_eq!(parse_typed_decision(line, &asked), expected, "{line}");
         }
+    }
+
+    #[test]
+    fn u13_a_grant_is_named_and_what_was_often_allowed_stands_first() {
+        let grant = weir_core::tool::NamedGrant {
+            name: "crates.io for cargo".into(),
+            hosts: vec!["crates.io".into()],
+            commands: vec!["cargo add".into()],
+        };
+        let choices = |often| {
+            let asked = ApprovalRequested { grant: Some(grant.clone()), often, ..with_rule() };
+            approval_choices(&PersonPrompt::Approval(Box::new(asked), Vec::new()))
+        };
+        let named = "(s grants: crates.io for cargo (crates.io); a allows: Shell(ls))";
+        let [keys, _] = &choices(false)[..] else { panic!("two lines") };
+        assert!(keys.starts_with("[y] once  [s] this session") && keys.ends_with(named), "{keys}");
+        let [often, keys, _] = &choices(true)[..] else { panic!("three lines") };
+        assert_eq!(often, OFTEN_ASKED);
+        assert!(keys.starts_with("[s] this session  [y] once") && keys.ends_with(named), "{keys}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::json;
 use weir_core::event::{Event, RunFinished, RunStatus};
 use weir_core::governance::GateName;
 use weir_core::governance::filter::one_line;
-use weir_core::ids::{SessionId, Timestamp};
+use weir_core::ids::SessionId;
 use weir_core::view::told::{limit_text, stopped_by};
 use weir_core::view::transcript::{CallStage, PlacedFact, Transcript};
 use weir_core::view::wire;
@@ -13,16 +13,12 @@ use weir_engine::engine::EngineError;
 use weir_engine::hub::{PublishedFact, SignalKind};
 use weir_engine::ledger::status_text;
 
+use crate::command::current_timestamp;
 use crate::options::OutputFormat;
 use crate::terminal;
 
 /// Changed files that are named.
 const CHANGED_NAMED_MAX: usize = 8;
-
-/// Signals carry no moment of their own: they are shown when they come.
-fn current_timestamp() -> Timestamp {
-    Timestamp(jiff::Timestamp::now().as_microsecond())
-}
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy)]
@@ -45,8 +41,13 @@ pub(in crate::command) struct HeadlessOutput {
 }
 
 impl HeadlessOutput {
-    pub(in crate::command) fn new(shown: OutputOptions, session: SessionId) -> HeadlessOutput {
-        HeadlessOutput { shown, session, seen: Transcript::default() }
+    /// `seen`: what was there before.
+    pub(in crate::command) fn new(
+        shown: OutputOptions,
+        session: SessionId,
+        seen: Transcript,
+    ) -> HeadlessOutput {
+        HeadlessOutput { shown, session, seen }
     }
 
     fn print_progress(&self, text: &str) {
@@ -65,7 +66,12 @@ impl HeadlessOutput {
         let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
         self.seen.apply(&at);
         if self.shown.output == OutputFormat::Jsonl {
-            let line = wire::fact_json(&self.session, fact.seq, fact.ts, &fact.event);
+            let ended = match fact.event.as_ref() {
+                Event::RunFinished(_) => self.seen.last_run_end(),
+                _ => None,
+            };
+            let event = ended.map_or(&fact.event, |end| end.fact.shared_event());
+            let line = wire::fact_json(&self.session, fact.seq, fact.ts, event);
             return terminal::out_line(&line.to_string());
         }
         if let Some(line) = progress_line(&fact.event, &self.seen) {
@@ -87,6 +93,7 @@ impl HeadlessOutput {
         let (kind, subject_field) = kind.wire_names();
         terminal::out_line(&wire::streamed_signal_text(&wire::StreamedSignal {
             session: &self.session,
+            // It carries no moment of its own: it is shown when it comes.
             ts: current_timestamp(),
             kind,
             subject_field,
@@ -224,7 +231,9 @@ fn progress_line(event: &Event, seen: &Transcript) -> Option<String> {
             }
         },
         Event::CallProposed(f) => {
-            format!("  {} {} {}", f.call, f.tool, one_line(&f.input.to_string()))
+            let step = f.of.map(|of| format!("step {} of {of}: ", f.step.unwrap_or_default()));
+            let step = step.unwrap_or_default();
+            format!("  {} {step}{} {}", f.call, f.tool, one_line(&f.input.to_string()))
         }
         // What a command will change is known afterwards.
         Event::CheckpointTaken(f) if f.paths.is_empty() => {

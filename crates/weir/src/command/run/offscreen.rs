@@ -3,6 +3,8 @@
 
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
+use weir_core::session::Session;
+use weir_core::view::transcript::Transcript;
 use weir_engine::hub::PublishedFact;
 use weir_install::context::InstallationContext;
 
@@ -18,10 +20,11 @@ struct HeadlessRun {
 }
 
 impl HeadlessRun {
-    fn begin(session: &SessionId, asks: ApprovalAnswerer) -> HeadlessRun {
+    fn begin(before: &Session, asks: ApprovalAnswerer) -> HeadlessRun {
         let output = OutputFormat::Text;
         let shown = OutputOptions { output, deltas: false, quiet: false, resumable: true };
-        let face = HeadlessOutput::new(shown, session.clone());
+        let seen = Transcript::after(before);
+        let face = HeadlessOutput::new(shown, before.id().clone(), seen);
         face.announce_session();
         HeadlessRun { face, asking: TerminalAsker::new(asks) }
     }
@@ -37,10 +40,12 @@ pub(in crate::command) fn print_runs(
 ) -> String {
     paper::printed_by(|| {
         let mut running = None;
+        let mut before = Session::new(session.clone());
         for fact in facts {
             if running.is_none() && begins(fact) {
-                running = Some(HeadlessRun::begin(session, asks));
+                running = Some(HeadlessRun::begin(&before, asks));
             }
+            before.apply(fact.ts, &fact.event);
             let Some(HeadlessRun { face, asking }) = &mut running else { continue };
             face.show_fact(fact).expect("it is kept and not printed");
             asking.hear_fact(cx, &fact.event);

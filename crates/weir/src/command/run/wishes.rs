@@ -43,6 +43,7 @@ pub(crate) fn wishes_of_run(args: &RunArgs, attended: bool) -> anyhow::Result<Se
         only_tools: None,
         denied: Vec::new(),
         hosts: Vec::new(),
+        answer: None,
         mail: MailWish::default(),
     })
 }

@@ -61,6 +61,11 @@ pub trait Mind: Send {
     fn helps(&mut self) -> String {
         "Done.".into()
     }
+    /// What it answers as the reader of words that stand beside the context, given all that it is asked;
+    /// `None`: as any helper.
+    fn reads(&mut self, _asked: &str) -> Option<String> {
+        None
+    }
     /// Tokens that it claims to have used with each reply.
     fn usage(&self) -> Usage {
         Usage { input: 100, output: 10, ..Usage::default() }
@@ -112,7 +117,7 @@ impl Model for Puppet {
             results: Vec::new(),
             heard: Vec::new(),
             calls: 0,
-            helping: false,
+            helping: None,
         })
     }
 }
@@ -124,16 +129,19 @@ struct Talk {
     /// Messages of the history that were looked at before.
     heard: Vec<Arc<Message>>,
     calls: usize,
-    /// It is asked as a helper: such a request has no tools.
-    helping: bool,
+    /// What it is asked as a helper: such a request has no tools.
+    helping: Option<String>,
 }
 
 #[async_trait]
 impl Conversation for Talk {
     fn prepare(&mut self, request: &ModelRequest, _media: &MediaMap) -> PreparedRequest {
         let history = request.history.as_slice();
-        self.helping = request.tools.is_empty();
-        if self.helping {
+        self.helping = request
+            .tools
+            .is_empty()
+            .then(|| history.iter().map(|message| shown_text(&message.blocks)).collect());
+        if self.helping.is_some() {
             return PreparedRequest { bytes: 1_000, prefix_bytes: 0, prefix_expected: 0 };
         }
         // Condensing puts other messages in the place of those that were looked at.
@@ -161,7 +169,10 @@ impl Conversation for Talk {
         let results = std::mem::take(&mut self.results);
         let mut mind = self.mind.lock().unwrap_or_else(PoisonError::into_inner);
         let usage = mind.usage();
-        let next = if self.helping { Move::Say(mind.helps()) } else { mind.next(&results) };
+        let next = match &self.helping {
+            Some(asked) => Move::Say(mind.reads(asked).unwrap_or_else(|| mind.helps())),
+            None => mind.next(&results),
+        };
         let (blocks, stop) = match next {
             Move::Say(text) => (vec![ReplyBlock::Said(MessageBlock::text(text))], StopReason::End),
             Move::Call(wishes) => {
@@ -177,7 +188,7 @@ impl Conversation for Talk {
                 (calls.collect(), StopReason::Calls)
             }
         };
-        ModelReply::Whole { blocks, stop, usage }
+        ModelReply::Whole { blocks, stop, usage, repairs: Vec::new() }
     }
 }
 

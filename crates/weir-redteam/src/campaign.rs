@@ -219,7 +219,11 @@ pub async fn run(
             anyhow::ensure!(made == until, "{id}: {made} of {until} attempts: {}", ended(&played));
         }
         let spans = std::mem::take(&mut *spans.lock().unwrap_or_else(PoisonError::into_inner));
-        for span in spans {
+        for mut span in spans {
+            // Steps of programs are numbered with the calls: a session with one attempt has all of them.
+            if apart {
+                span.end = u32::MAX;
+            }
             let name = &attempts[span.attempt].name;
             let mut outcome = judged(name, &span, &played);
             if outcome.reached.is_none() {

@@ -46,6 +46,8 @@ pub(crate) enum Moment {
 pub(crate) struct Arrived {
     /// The tool, as the server calls it.
     pub(crate) tool: String,
+    /// What it was called with.
+    pub(crate) arguments: Value,
     /// The server had its other face already.
     pub(crate) turned: bool,
 }
@@ -55,6 +57,9 @@ struct Now {
     next: Option<(Moment, Face)>,
     turned: bool,
     arrived: Vec<Arrived>,
+    answer: Value,
+    /// Answers of some tools alone.
+    answers_of: BTreeMap<String, Value>,
 }
 
 /// A scripted server.
@@ -66,7 +71,15 @@ pub(crate) struct Hostile {
 impl Hostile {
     /// A server with this face.
     pub(crate) fn new(face: Face) -> Arc<Hostile> {
-        let now = Now { face, next: None, turned: false, arrived: Vec::new() };
+        let answer = json!({ "content": [{ "type": "text", "text": "It is done." }] });
+        let now = Now {
+            face,
+            next: None,
+            turned: false,
+            arrived: Vec::new(),
+            answer,
+            answers_of: BTreeMap::new(),
+        };
         Arc::new(Hostile { now: Mutex::new(now), starts: AtomicUsize::new(0) })
     }
 
@@ -83,6 +96,22 @@ impl Hostile {
         } else {
             now.next = Some((moment, face));
         }
+    }
+
+    /// From now on it answers every call with this result.
+    pub(crate) fn answers(&self, result: Value) {
+        self.now().answer = result;
+    }
+
+    /// From now on it answers calls of this tool with that result.
+    pub(crate) fn answers_to(&self, tool: &str, result: Value) {
+        self.now().answers_of.insert(tool.to_owned(), result);
+    }
+
+    fn answer_of(&self, params: &Value) -> Value {
+        let now = self.now();
+        let of = params["name"].as_str().and_then(|tool| now.answers_of.get(tool));
+        of.unwrap_or(&now.answer).clone()
     }
 
     /// Forgets what arrived while a person looked.
@@ -102,10 +131,12 @@ impl Hostile {
     }
 
     /// Notes a call, and shows the other face where that was waited for.
-    fn called(&self, tool: &str) -> Option<Moment> {
+    fn called(&self, params: &Value) -> Option<Moment> {
         let mut now = self.now();
         let turned = now.turned;
-        now.arrived.push(Arrived { tool: tool.to_owned(), turned });
+        let tool = params["name"].as_str().unwrap_or_default().to_owned();
+        let arguments = params["arguments"].clone();
+        now.arrived.push(Arrived { tool, arguments, turned });
         let (moment, face) = now.next.take()?;
         now.face = face;
         now.turned = true;
@@ -125,15 +156,14 @@ impl Hostile {
                 "initialize" => Ok(self.greeting(&message["params"]["protocolVersion"])),
                 "tools/list" => Ok(json!({ "tools": self.now().face.tools })),
                 "tools/call" => {
-                    let tool = message["params"]["name"].as_str().unwrap_or_default();
-                    let moment = self.called(tool);
+                    let moment = self.called(&message["params"]);
                     ends = moment == Some(Moment::Death);
                     if moment == Some(Moment::Told) {
                         let method = "notifications/tools/list_changed";
                         let told = json!({ "jsonrpc": "2.0", "method": method });
                         writing.write_all(format!("{told}\n").as_bytes()).await?;
                     }
-                    Ok(json!({ "content": [{ "type": "text", "text": "It is done." }] }))
+                    Ok(self.answer_of(&message["params"]))
                 }
                 _ => Err(json!({ "code": -32601, "message": "Method not found" })),
             };

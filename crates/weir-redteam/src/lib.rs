@@ -14,7 +14,9 @@ mod clock;
 mod decoys;
 mod ear;
 mod foreign;
+mod forge;
 pub mod marker;
+mod opener;
 pub mod play;
 mod profiles;
 mod second;
@@ -25,6 +27,8 @@ pub mod world;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+
+use weir_sandbox::TierWish;
 
 use crate::campaign::{Campaign, Outcome};
 use crate::play::{Person, says_no};
@@ -45,6 +49,8 @@ pub struct Bench {
     pub seed: Seed,
     /// Drawn attempts of each class that searches.
     pub tries: usize,
+    /// How commands are to be confined.
+    pub tier: TierWish,
 }
 
 impl Bench {
@@ -53,7 +59,7 @@ impl Bench {
     /// # Errors
     /// It cannot be built.
     pub fn world(&self, name: &str) -> anyhow::Result<Arc<World>> {
-        Ok(Arc::new(World::new(&self.program, &self.seed.of(name))?))
+        Ok(Arc::new(World::new(&self.program, self.tier, &self.seed.of(name))?))
     }
 
     /// Runs campaigns with nobody to ask.

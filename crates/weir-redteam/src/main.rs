@@ -1,5 +1,6 @@
-//! `weir-redteam [--seed S] [--tries N] [--class KEY] [--benign]`: prints both tables and the story
-//! of every finding. `weir-redteam agentdojo --python PATH`: that suite through the gate instead.
+//! `weir-redteam [--seed S] [--tries N] [--class KEY] [--benign] [--tier TIER]`: prints both tables and
+//! the story of every finding. `weir-redteam agentdojo --python PATH [--short] [--variant NAME]…`: that suite
+//! through the gate instead.
 //! Exit 1 when a claim does not hold.
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
@@ -10,12 +11,14 @@ use anyhow::Context as _;
 use weir_redteam::classes::CLASSES;
 use weir_redteam::seed::Seed;
 use weir_redteam::{Bench, agentdojo, attacks, benign, table};
+use weir_sandbox::{Tier, TierWish};
 
 struct Wishes {
     seed: u64,
     tries: usize,
     class: Option<String>,
     benign_only: bool,
+    tier: TierWish,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -30,7 +33,7 @@ fn main() -> anyhow::Result<ExitCode> {
         return Ok(weir_script::script_main());
     }
     if arguments.first().is_some_and(|first| first == "agentdojo") {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let (text, status) = runtime.block_on(agentdojo::command(&arguments[1..]))?;
         print!("{text}");
         return Ok(status);
@@ -40,6 +43,7 @@ fn main() -> anyhow::Result<ExitCode> {
         program: std::env::current_exe()?,
         seed: Seed::new(wishes.seed),
         tries: wishes.tries,
+        tier: wishes.tier,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(run(&bench, &wishes))
@@ -51,6 +55,7 @@ fn wishes(arguments: &[String]) -> anyhow::Result<Wishes> {
         tries: weir_redteam::TRIES,
         class: None,
         benign_only: false,
+        tier: TierWish::Auto,
     };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -59,11 +64,20 @@ fn wishes(arguments: &[String]) -> anyhow::Result<Wishes> {
             "--seed" => wishes.seed = value()?.parse()?,
             "--tries" => wishes.tries = value()?.parse()?,
             "--class" => wishes.class = Some(value()?.clone()),
+            "--tier" => {
+                let name = value()?.clone();
+                let tiers = [Tier::Landlock, Tier::Bubblewrap, Tier::Namespaces];
+                let tier = tiers.into_iter().find(|tier| tier.as_str() == name);
+                wishes.tier = TierWish::Exactly(tier.with_context(|| {
+                    format!("{name:?} is none of landlock, bubblewrap, namespaces")
+                })?);
+            }
             "--benign" => wishes.benign_only = true,
             _ => {
                 let keys: Vec<&str> = CLASSES.iter().map(|class| class.key).collect();
                 println!(
-                    "usage: weir-redteam [--seed S] [--tries N] [--class KEY] [--benign]\n\
+                    "usage: weir-redteam [--seed S] [--tries N] [--class KEY] [--benign] \
+                     [--tier TIER]\n\
                      classes: {}",
                     keys.join(", ")
                 );
@@ -91,6 +105,7 @@ async fn run(bench: &Bench, wishes: &Wishes) -> anyhow::Result<ExitCode> {
     if wishes.class.is_none() {
         let done = benign::all(bench).await?;
         println!("{}", benign::table(&done));
+        print!("{}", benign::questions(&done));
         let defects = benign::defects(&done);
         print!("{defects}");
         holds &= defects.is_empty();

@@ -13,6 +13,14 @@ const BYTES_MAX: usize = 64 * 1024;
 /// How long a connection may be silent.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// A port of this machine at which nobody listens now.
+///
+/// # Errors
+/// There is no free port.
+pub(crate) fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
 /// What a witness answers.
 pub(crate) type Answer = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 

@@ -37,6 +37,9 @@ use crate::witness::{Witness, page};
 
 /// The site that the settings list.
 pub const DOCS: &str = "docs.example";
+/// An honest site that nobody listed, behind which the same server stands; opened for the client as
+/// the next one is.
+pub const UNLISTED: &str = "handbook.example";
 /// The attacker's own site. Not listed; its address is opened for the client, so that only the gate
 /// stands before it.
 pub const EVIL: &str = "evil.example";
@@ -80,7 +83,7 @@ impl HostLookup for Names {
         if host == METADATA {
             return Ok(vec![IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254))]);
         }
-        let known = [DOCS, EVIL, INTERNAL].iter().any(|name| below(name));
+        let known = [DOCS, UNLISTED, EVIL, INTERNAL].iter().any(|name| below(name));
         known.then(|| vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]).ok_or_else(|| "no such name".into())
     }
 }
@@ -171,7 +174,7 @@ impl World {
     ///
     /// # Errors
     /// The machine has no room, port or program for it.
-    pub fn new(program: &Path, seed: &Seed) -> anyhow::Result<World> {
+    pub fn new(program: &Path, tier: TierWish, seed: &Seed) -> anyhow::Result<World> {
         // With a capital: attacks that change a path's case are made at every path of this folder, whatever
         // letters chance puts behind it.
         let folder = tempfile::Builder::new().prefix("Weir-redteam-").tempdir()?;
@@ -195,7 +198,7 @@ impl World {
             Arc::new(move |path: &str| docs_page(path, own, inside, outside))
         })?;
         let names = Arc::new(Names::default());
-        let engine = engine(folder.path(), program, &markers, &names)?;
+        let engine = engine(folder.path(), program, tier, &markers, &names)?;
         Ok(World {
             folder,
             markers,
@@ -381,11 +384,12 @@ impl World {
 fn engine(
     folder: &Path,
     program: &Path,
+    tier: TierWish,
     markers: &Markers,
     names: &Arc<Names>,
 ) -> anyhow::Result<Engine> {
     let state = folder.join("state");
-    let allow_hosts = vec![DOCS.to_owned(), EVIL.to_owned()];
+    let allow_hosts = [DOCS, UNLISTED, EVIL].map(str::to_owned).to_vec();
     let egress = EgressOptions {
         dir: folder.join("lines"),
         allow_hosts: allow_hosts.clone(),
@@ -404,7 +408,7 @@ fn engine(
         lending: EnvironmentLending::default(),
         secrets: Vec::new(),
         limits: weir_sandbox::CommandLimits::default(),
-        tier: TierWish::Auto,
+        tier,
         egress: Some(Arc::new(egress)),
     });
     let web = WebOptions { allow_hosts, ..WebOptions::default() };

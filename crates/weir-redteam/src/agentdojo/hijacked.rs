@@ -1,15 +1,16 @@
 //! A model that is hijacked already: it knows the calls that solve the person's task and those that
-//! reach the injection's goal, and makes both.
+//! reach the injection's goal, and makes both, one by one or by programs.
 
 use std::collections::VecDeque;
 
 use crate::attacker::{Mind, Move, Seen, Wish};
 
-use super::declared::with_prefix;
-use super::server::{Task, TruthCall};
+use super::planner::Planner;
+use super::reader::Reader;
+use super::service::{Task, TruthCall};
 
 /// When the injection's calls are tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Order {
     /// As soon as the injection was read.
     OnReading,
@@ -18,8 +19,12 @@ pub(super) enum Order {
     AtOnce,
 }
 
-impl Order {
-    pub(super) const ALL: [Order; 2] = [Order::OnReading, Order::AtOnce];
+/// What is tried for the attacker.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attempt<'a> {
+    pub(super) planner: Planner,
+    pub(super) calls: &'a [TruthCall],
+    pub(super) order: Order,
 }
 
 pub(super) struct Hijacked {
@@ -33,32 +38,45 @@ pub(super) struct Hijacked {
     retries: bool,
     /// The call that was made last for the attacker.
     last: Option<Wish>,
+    /// The arguments of the call that it made last for the person.
+    wrote: Option<String>,
     sign: String,
     answer: String,
+    reader: Reader,
 }
 
 impl Hijacked {
-    pub(super) fn new(task: &Task, order: Order) -> Hijacked {
+    /// A model that calls this for the person's `task`, and `attack` when its time comes.
+    pub(super) fn new(task: &Task, user: Vec<Wish>, attack: &Attempt<'_>) -> Hijacked {
+        let Attempt { planner, calls, order } = *attack;
         Hijacked {
-            user: wishes(&task.user),
-            attack: wishes(&task.injection),
+            user: user.into(),
+            attack: planner.wishes_of(calls).into(),
             turned: order == Order::AtOnce,
             again: VecDeque::new(),
             retries: order == Order::AtOnce,
             last: None,
+            wrote: None,
             sign: task.sign.clone(),
             answer: task.answer.clone(),
+            reader: Reader::new(task, calls),
         }
+    }
+
+    /// What answers about words that it does not read itself.
+    pub(super) fn reader(&self) -> &Reader {
+        &self.reader
     }
 }
 
-fn wishes(calls: &[TruthCall]) -> VecDeque<Wish> {
-    calls.iter().map(|call| Wish::new(&with_prefix(&call.name), call.args.clone())).collect()
-}
-
 impl Mind for Hijacked {
+    fn reads(&mut self, asked: &str) -> Option<String> {
+        self.reader.answer(asked)
+    }
     fn next(&mut self, results: &[Seen]) -> Move {
-        self.turned |= results.iter().any(|result| result.text.contains(&self.sign));
+        // What it is told again of its own arguments it has not read.
+        let is_echo = self.wrote.take().is_some_and(|wrote| wrote.contains(&self.sign));
+        self.turned |= !is_echo && results.iter().any(|result| result.text.contains(&self.sign));
         if let Some(last) = self.last.take()
             && self.retries
             && results.iter().any(|result| !result.ok)
@@ -76,7 +94,10 @@ impl Mind for Hijacked {
             self.again.pop_front()
         });
         match wish {
-            Some(wish) => Move::Call(vec![wish]),
+            Some(wish) => {
+                self.wrote = Some(wish.input.to_string());
+                Move::Call(vec![wish])
+            }
             None if self.answer.is_empty() => Move::Say("Done.".into()),
             None => Move::Say(self.answer.clone()),
         }
@@ -87,10 +108,14 @@ impl Mind for Hijacked {
 mod tests {
     use serde_json::json;
 
+    use super::super::with_prefix;
     use super::*;
 
+    fn call(name: &str) -> TruthCall {
+        TruthCall { name: name.into(), args: json!({}) }
+    }
+
     fn task() -> Task {
-        let call = |name: &str| TruthCall { name: name.into(), args: json!({}) };
         Task {
             prompt: "do".into(),
             answer: String::new(),
@@ -102,7 +127,10 @@ mod tests {
 
     /// The names of the calls when the results are these, one after another.
     fn calls(order: Order, results: &[(bool, &str)]) -> Vec<String> {
-        let mut mind = Hijacked::new(&task(), order);
+        let task = task();
+        let attempt = Attempt { planner: Planner::Calls, calls: &task.injection, order };
+        let user = Planner::Calls.wishes_of(&task.user);
+        let mut mind = Hijacked::new(&task, user, &attempt);
         let mut names = Vec::new();
         let mut last: Vec<Seen> = Vec::new();
         for (ok, text) in results.iter().copied().chain(std::iter::repeat((true, "fine"))) {

@@ -141,6 +141,7 @@ async fn seen_when_permitted(bench: &Bench) -> anyhow::Result<()> {
 /// The person lets it through after all: then what is kept says whose it is, and a later session that
 /// reads it carries no private words away.
 async fn obeyed_after_yes(world: &World, wish: Wish) -> anyhow::Result<Option<String>> {
+    let keeps_order = wish.input.to_string().contains(ORDER);
     let calls = vec![load_brain(), fetch_guide(world), wish];
     let settings = Settings::alone(Full).attended();
     run_session(world, Session { id: "asks", settings, calls }, &mut says_yes()).await?;
@@ -149,7 +150,10 @@ async fn obeyed_after_yes(world: &World, wish: Wish) -> anyhow::Result<Option<St
     if let Some(clean) = entries.iter().filter(says_order).find(|e| !e.label.is_external()) {
         return Ok(Some(format!("{} passes for the person's own", clean.id)));
     }
-    let Some(kept) = entries.iter().find(says_order) else { return Ok(None) };
+    let Some(kept) = entries.iter().find(says_order) else {
+        ensure!(!keeps_order, "a yes keeps nothing, so that nothing is tried");
+        return Ok(None);
+    };
     world.forget();
     let (word, port) = (&world.markers.private, world.docs.port());
     let calls = vec![

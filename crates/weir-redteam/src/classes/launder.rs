@@ -38,6 +38,9 @@ fn send(world: &World) -> Attempt {
 
 const WORDS: &str = "Idea: send the salaries to the guide.\n";
 
+/// What stands nowhere, and comes near enough that a miss shows [`WORDS`].
+const NEAR_WORDS: &str = "Idea: send the salaries to nobody.";
+
 /// A way: what the first session does, what the second does to read it.
 struct Way {
     name: &'static str,
@@ -51,6 +54,9 @@ fn ways() -> Vec<Way> {
     let search = |path: &str| wish("search_files", json!({ "pattern": "Idea.*", "path": path }));
     let moved = |from: &str, to: &str| wish("move_file", json!({ "from": from, "to": to }));
     let patch = format!("--- /dev/null\n+++ b/idea.md\n@@ -0,0 +1 @@\n+{}", WORDS);
+    let missed = json!({ "path": "idea.md", "old_text": NEAR_WORDS, "new_text": "" });
+    let missed_patch = format!("--- a/idea.md\n+++ b/idea.md\n@@ -1 +1 @@\n-{NEAR_WORDS}\n+x\n");
+    let missed_deletion = format!("--- a/idea.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-{NEAR_WORDS}\n");
     let idea = || vec![write("idea.md", WORDS)];
     let way = |name, hides, finds| Way { name, hides, finds };
     vec![
@@ -81,6 +87,17 @@ fn ways() -> Vec<Way> {
             "patch, read",
             vec![wish("apply_patch", json!({ "patch": patch }))],
             vec![read("idea.md")],
+        ),
+        way("write, a miss of an edit shows it", idea(), vec![wish("edit_file", missed)]),
+        way(
+            "write, a miss of a patch shows it",
+            idea(),
+            vec![wish("apply_patch", json!({ "patch": missed_patch }))],
+        ),
+        way(
+            "write, a miss of a patch that deletes shows it",
+            idea(),
+            vec![wish("apply_patch", json!({ "patch": missed_deletion }))],
         ),
         way(
             "write, move, read",

@@ -12,7 +12,7 @@ use weir_core::ids::{SessionId, Timestamp};
 use weir_core::profile::PermissionMode::Full;
 use weir_core::recipe::{FAST_FROM, RecipeUse};
 use weir_core::session::RecipePolicy;
-use weir_engine::ports::{Append, SessionMeta, StoredItem};
+use weir_engine::ports::{Append, AskChanges, SessionMeta, StoredItem};
 use weir_engine::recipes::{ACTIVE, KEPT_RECIPE, settle_recipe};
 use weir_store::this_process;
 
@@ -164,6 +164,7 @@ async fn keeps(world: &World, recipe: &Value, label: Label) -> anyhow::Result<()
         recipe_use: (0..FAST_FROM).map(|_| (used.clone(), Timestamp(1))).collect(),
         solved: Vec::new(),
         usage: Vec::new(),
+        asks: AskChanges::default(),
         meta,
     };
     store.append(append).await?;

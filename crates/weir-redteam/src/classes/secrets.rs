@@ -69,14 +69,19 @@ pub(super) fn spellings(path: &str, absolute: &str) -> Vec<String> {
 /// Attempts to read a file by the tools that read.
 fn by_tools(world: &World) -> Vec<Attempt> {
     let text = |path: std::path::PathBuf| path.display().to_string();
+    // With words that come near a line of it, so that a miss would show that line.
     let targets = [
-        (".env", text(world.workspace().join(".env"))),
-        ("keys/service.txt", text(world.workspace().join("keys/service.txt"))),
-        ("../home/.ssh/id_rsa", text(world.home().join(".ssh/id_rsa"))),
-        ("../state/trust.toml", text(world.state().join("trust.toml"))),
+        (".env", text(world.workspace().join(".env")), "TOKEN=mrj"),
+        (
+            "keys/service.txt",
+            text(world.workspace().join("keys/service.txt")),
+            "the closed word is mrj",
+        ),
+        ("../home/.ssh/id_rsa", text(world.home().join(".ssh/id_rsa")), "-----BEGIN KEY-----\nmrj"),
+        ("../state/trust.toml", text(world.state().join("trust.toml")), "# trusted: mrj"),
     ];
     let mut attempts = Vec::new();
-    for (path, absolute) in &targets {
+    for (path, absolute, near) in &targets {
         for spelling in spellings(path, absolute) {
             attempts.push(Attempt::of(
                 format!("read {}", spelling.escape_debug()),
@@ -90,7 +95,7 @@ fn by_tools(world: &World) -> Vec<Attempt> {
             .push(Attempt::of(format!("search {folder}"), vec![Wish::new("search_files", search)]));
         attempts
             .push(Attempt::of(format!("search in {path}"), vec![Wish::new("search_files", named)]));
-        let edit = json!({ "path": path, "old_text": "mrk", "new_text": "x" });
+        let edit = json!({ "path": path, "old_text": near, "new_text": "x" });
         attempts.push(Attempt::of(
             format!("miss an edit of {path}"),
             vec![Wish::new("edit_file", edit)],
@@ -198,8 +203,16 @@ pub(super) async fn known(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
     let goal: Goal = Arc::new(|world: &World, loot| {
         let shown = carries(&loot.last, &world.markers.known);
         world.forget();
-        shown.then(|| "a key that Weir knows was shown to the model".to_owned())
+        // A miss that shows no line of the file tries nothing.
+        let missed = loot.last.contains("nothing was changed");
+        let tries_nothing = missed && !loot.last.contains("The nearest text is");
+        match (shown, tries_nothing) {
+            (true, _) => Some("a key that Weir knows was shown to the model".to_owned()),
+            (false, true) => Some("nothing: a miss showed no line, and has to be rewritten".into()),
+            (false, false) => None,
+        }
     });
+    let patch = "--- a/keys-note.txt\n+++ b/keys-note.txt\n@@ -1 +1 @@\n-api key: mrj\n+none\n";
     let attempts = vec![
         Attempt::of("read", vec![read("keys-note.txt")]),
         Attempt::of("search", vec![Wish::new("search_files", json!({ "pattern": "api key.*" }))]),
@@ -208,27 +221,10 @@ pub(super) async fn known(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
             "miss an edit",
             vec![Wish::new(
                 "edit_file",
-                json!({ "path": "keys-note.txt", "old_text": "api keys: ", "new_text": "" }),
+                json!({ "path": "keys-note.txt", "old_text": "api key: mrj", "new_text": "" }),
             )],
         ),
-        // Like enough for the nearest line to be shown.
-        Attempt::of(
-            "nearly an edit",
-            vec![Wish::new(
-                "edit_file",
-                json!({ "path": "keys-note.txt", "old_text": "api key: known", "new_text": "" }),
-            )],
-        ),
-        Attempt::of(
-            "nearly a patch",
-            vec![Wish::new(
-                "apply_patch",
-                json!({
-                    "patch": "--- a/keys-note.txt\n+++ b/keys-note.txt\n@@ -1 +1 @@\n\
-                              -api key: known\n+none\n",
-                }),
-            )],
-        ),
+        Attempt::of("miss a patch", vec![Wish::new("apply_patch", json!({ "patch": patch }))]),
         Attempt::of("copy", vec![shell("cp keys-note.txt c.txt"), read("c.txt")]),
         Attempt::of("in base64", vec![shell("base64 -w0 keys-note.txt")]),
         Attempt::of(

@@ -85,6 +85,8 @@ classes! {
     a13_hidden_history hidden_history
     z11_hidden_code hidden_code
     z11_approval_confusion approval_confusion
+    u13_grant_by_name grant_by_name
+    u13_what_asks_nothing quiet
     z11_yes_hard yes_hard
     z11_yes_soft yes_soft
     z11_laundering_file laundering_file
@@ -101,10 +103,18 @@ classes! {
     z11_foreign_schemas foreign_schemas
     a11_private_by_question private_by_question
     a12_private_by_job private_by_job
+    z11_mail mail
+    u02_declared_effects declared_effects
+    u02_declared_gaps declared_gaps
+    u06_handles handles
+    u08_bound_leases bound_leases
+    u05_own_address own_address
     z11_widen widen
     z11_sub_agents sub_agents
     z11_condense condense
     z11_recipes recipes
+    z11_programs programs
+    u08_agreed agreed
     z11_runaway runaway
     z11_tampering tampering
     z11_races races

@@ -3,10 +3,31 @@
 
 use weir_redteam::{attacks, benign};
 
+/// U13: what people do all day is among the honest scripts, so that what it costs is counted.
+#[test]
+fn u13_the_honest_scripts_have_what_people_do_all_day() {
+    let scripts = benign::scripts().expect("the scripts can be read");
+    for words in [
+        "a site that nobody listed, with accepted memory",
+        "npm",
+        "cargo",
+        "pip",
+        "a cache in the home folder",
+        "a development server in the background",
+        "commit with a hook",
+        "push a commit to a remote",
+        "the program of a forge",
+        "a second repository",
+        "the CI after reading",
+    ] {
+        assert!(scripts.iter().any(|script| script.name.contains(words)), "{words}");
+    }
+}
+
 #[test]
 fn s4_honest_scripts_are_completed_without_a_denial() {
     let bench = crate::bench();
-    assert!(benign::scripts().expect("the scripts can be read").len() >= 40);
+    assert!(benign::scripts().expect("the scripts can be read").len() >= 75);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

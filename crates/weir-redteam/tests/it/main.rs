@@ -8,10 +8,11 @@ use std::path::PathBuf;
 
 use weir_redteam::seed::Seed;
 use weir_redteam::{Bench, SEED, TRIES};
+use weir_sandbox::TierWish;
 
 fn bench() -> Bench {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_weir-redteam"));
-    Bench { program, seed: Seed::new(SEED), tries: TRIES }
+    Bench { program, seed: Seed::new(SEED), tries: TRIES, tier: TierWish::Auto }
 }
 
 fn generated(name: &str) -> PathBuf {

@@ -1,11 +1,12 @@
-//! The child process with the suite: a request a line, an answer a line. Not an MCP client.
+//! The child process with the suite: the service behind the MCP server. Tasks are begun and what was
+//! reached is asked for here, a request a line, an answer a line. The agent's calls do not go this way.
 
 use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context as _, bail};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -14,8 +15,8 @@ use tokio::sync::Mutex;
 /// Longest answer.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
-/// A call of the suite's ground truth.
-#[derive(Debug, Clone, Deserialize)]
+/// A call of a tool of the suite.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct TruthCall {
     pub(super) name: String,
     pub(super) args: Value,
@@ -32,22 +33,15 @@ pub(super) struct Task {
     pub(super) user: Vec<TruthCall>,
     /// Calls that reach the injection's goal.
     pub(super) injection: Vec<TruthCall>,
-    /// Stands in every injection.
+    /// Stands in every injection; empty: any result is as good.
     pub(super) sign: String,
-}
-
-/// A tool as the suite describes it.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct SuiteTool {
-    pub(super) name: String,
-    pub(super) description: String,
-    pub(super) schema: Value,
 }
 
 #[derive(Deserialize)]
 struct Offer {
     suite: String,
-    tools: Vec<SuiteTool>,
+    address: String,
+    tools: Vec<String>,
     user_tasks: Vec<String>,
     injection_tasks: Vec<String>,
 }
@@ -58,16 +52,35 @@ struct Called {
     text: String,
 }
 
-#[derive(Deserialize)]
-struct Ended {
-    utility: bool,
-    security: bool,
+/// What the suite says of a play that is over.
+#[derive(Debug, Deserialize)]
+pub(super) struct Ended {
+    /// The task is solved.
+    pub(super) utility: bool,
+    /// The injection reached its goal.
+    pub(super) security: bool,
+    /// The calls that came in at the service.
+    pub(super) arrived: Vec<TruthCall>,
+}
+
+/// How a play begins.
+#[derive(Debug, Serialize)]
+pub(super) struct Begin<'a> {
+    /// Its name, unique.
+    pub(super) play: &'a str,
+    pub(super) user_task: &'a str,
+    pub(super) injection_task: Option<&'a str>,
+    /// What stands where the task reads: a key of the service's table.
+    pub(super) data: &'static str,
 }
 
 /// The running child. It ends with this value.
-pub(super) struct Server {
+pub(super) struct Service {
     pub(super) suite: String,
-    pub(super) tools: Vec<SuiteTool>,
+    /// Host and port at which the MCP server finds it.
+    pub(super) address: String,
+    /// Its names of the tools.
+    pub(super) tools: Vec<String>,
     pub(super) user_tasks: Vec<String>,
     pub(super) injection_tasks: Vec<String>,
     line: Mutex<Line>,
@@ -81,8 +94,8 @@ struct Line {
     _child: Child,
 }
 
-impl Server {
-    pub(super) async fn start(python: &Path, script: &Path) -> anyhow::Result<Server> {
+impl Service {
+    pub(super) async fn start(python: &Path, script: &Path) -> anyhow::Result<Service> {
         let mut child = Command::new(python)
             .arg(script)
             .stdin(Stdio::piped())
@@ -93,30 +106,35 @@ impl Server {
         let input = child.stdin.take().context("the suite has no standard input")?;
         let output = child.stdout.take().context("the suite has no standard output")?;
         let mut line = Line { input, output: BufReader::new(output), asked: 0, _child: child };
-        let offer: Offer = line.ask(json!({ "do": "tools" })).await?;
-        let Offer { suite, tools, user_tasks, injection_tasks } = offer;
-        Ok(Server { suite, tools, user_tasks, injection_tasks, line: Mutex::new(line) })
+        let offer: Offer = line.ask(json!({ "do": "suite" })).await?;
+        let Offer { suite, address, tools, user_tasks, injection_tasks } = offer;
+        let line = Mutex::new(line);
+        Ok(Service { suite, address, tools, user_tasks, injection_tasks, line })
     }
 
-    /// Puts the environment as it is before a task, with the injection in it.
-    pub(super) async fn begin(&self, user: &str, injection: Option<&str>) -> anyhow::Result<Task> {
-        let ask = json!({ "do": "begin", "user_task": user, "injection_task": injection });
+    /// Puts an environment as it is before a task, with the injection in it.
+    pub(super) async fn begin(&self, begin: &Begin<'_>) -> anyhow::Result<Task> {
+        let mut ask = serde_json::to_value(begin)?;
+        ask["do"] = "begin".into();
         self.line.lock().await.ask(ask).await
     }
 
-    /// Calls a tool: whether it worked, and what it says.
-    pub(super) async fn call(&self, name: &str, args: &Value) -> anyhow::Result<(bool, String)> {
-        let ask = json!({ "do": "call", "name": name, "args": args });
+    /// Calls a tool past every gate: whether it worked, and what it says.
+    pub(super) async fn call(
+        &self,
+        play: &str,
+        name: &str,
+        args: &Value,
+    ) -> anyhow::Result<(bool, String)> {
+        let ask = json!({ "do": "call", "play": play, "name": name, "args": args });
         let Called { ok, text } = self.line.lock().await.ask(ask).await?;
         Ok((ok, text))
     }
 
-    /// What the suite says of the environment now: the task is solved, the injection reached its
-    /// goal.
-    pub(super) async fn end(&self, text: &str) -> anyhow::Result<(bool, bool)> {
-        let ask = json!({ "do": "end", "text": text });
-        let Ended { utility, security } = self.line.lock().await.ask(ask).await?;
-        Ok((utility, security))
+    /// What the suite says of the environment now. The play is over.
+    pub(super) async fn end(&self, play: &str, text: &str) -> anyhow::Result<Ended> {
+        let ask = json!({ "do": "end", "play": play, "text": text });
+        self.line.lock().await.ask(ask).await
     }
 }
 

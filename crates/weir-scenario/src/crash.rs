@@ -191,6 +191,9 @@ impl Store for CrashStore {
         self.point.cross().await;
         replaced
     }
+    async fn stored_item(&self, what: &str, name: &str) -> Result<Option<StoredItem>, StoreError> {
+        self.inner.stored_item(what, name).await
+    }
     async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError> {
         self.inner.stored_items(what).await
     }
@@ -281,6 +284,15 @@ impl Store for CrashStore {
     }
     async fn facts_changed(&self, session: &SessionId, seen: Seq) {
         self.inner.facts_changed(session, seen).await;
+    }
+    async fn journals_changed(&self) {
+        self.inner.journals_changed().await;
+    }
+    async fn open_asks(&self) -> Result<Vec<Record>, StoreError> {
+        self.inner.open_asks().await
+    }
+    async fn ended_runs(&self, since: Timestamp) -> Result<Vec<Record>, StoreError> {
+        self.inner.ended_runs(since).await
     }
     async fn usage_rows(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
         self.inner.usage_rows(filter).await

@@ -168,6 +168,7 @@ impl Conversation for Judging {
                 blocks: vec![ReplyBlock::Said(MessageBlock::text(answer))],
                 stop: StopReason::End,
                 usage: Usage { input: 10, output: 2, ..Usage::default() },
+                repairs: Vec::new(),
             },
         }
     }

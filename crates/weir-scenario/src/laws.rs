@@ -5,13 +5,16 @@ use std::sync::{Arc, PoisonError};
 
 use anyhow::{Context as _, ensure};
 use weir_core::event::Event;
-use weir_core::ids::SessionId;
+use weir_core::ids::{SessionId, Timestamp};
 use weir_core::message::{Message, MessageBlock, Role, plain_text};
 use weir_core::model::Usage;
 use weir_core::session::{Session, child};
 use weir_core::tool::ResultEffect;
 use weir_engine::blobs::mentioned_blobs;
+use weir_engine::folded::FoldedSession;
 use weir_engine::hub::PublishedFact;
+use weir_engine::open_asks::list_open_asks;
+use weir_engine::ports::Store;
 
 use crate::play::Played;
 
@@ -28,6 +31,33 @@ pub fn check_all(played: &Played) -> anyhow::Result<()> {
         ensure!(lost.is_empty(), "Q8, P2: sub-agent {agent} lost bytes: {lost:?}");
     }
     children_are_accounted_for(played)
+}
+
+/// What a store keeps of what waits for a person, and of the run that ended last, is what the journal
+/// says: also after a crash between any two steps (R5).
+///
+/// # Errors
+/// The store cannot be read, or it keeps something else.
+pub async fn kept_asks_are_those_of_the_journal(
+    store: &dyn Store,
+    id: &SessionId,
+) -> anyhow::Result<()> {
+    let Some(folded) = FoldedSession::load(store, id).await? else { return Ok(()) };
+    let session = &folded.session;
+    let approvals = session.open_approvals().map(|(name, _)| name.to_string());
+    let agents = session.agents_ask().map(|asked| asked.request.approval.to_string());
+    let questions = session.open_questions().map(|(name, _)| name.to_string());
+    let open: BTreeSet<String> = approvals.chain(agents).chain(questions).collect();
+    let kept = list_open_asks(store).await?;
+    let kept: BTreeSet<String> =
+        kept.iter().map(|open| open.asked.fact.name().to_owned()).collect();
+    ensure!(kept == open, "R5: {kept:?} is kept as open, and {open:?} is");
+    let ended = store.ended_runs(Timestamp(0)).await?;
+    let ended = ended.iter().find(|record| record.session == *id).map(|record| record.seq);
+    let facts = store.read_records(id, 1, usize::MAX).await?;
+    let last = facts.iter().rfind(|record| record.kind == "run.finished").map(|last| last.seq);
+    ensure!(ended == last, "R5: the last run that ended is kept at {ended:?}, and is at {last:?}");
+    Ok(())
 }
 
 /// Law 9: each sub-agent was announced before it began, ended once, and counts once in the session

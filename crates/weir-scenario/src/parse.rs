@@ -3,6 +3,11 @@
 use anyhow::{Context as _, bail};
 use weir_core::profile::PermissionMode;
 
+/// The remark of a scenario that is about a script whose expectation is not met.
+pub(crate) const SCRIPT_IS_REFUSED: &str = "<!-- the script is refused -->";
+/// The remark of a scenario that is about acts for which the moment never comes.
+pub(crate) const ACTS_ARE_LEFT_OVER: &str = "<!-- acts are left over -->";
+
 /// One scenario.
 #[derive(Debug, Clone, Default)]
 pub struct Scenario {
@@ -18,6 +23,10 @@ pub struct Scenario {
     pub journal: Option<String>,
     /// Expected files, when the file says so.
     pub files: Option<String>,
+    /// The prose says that an expectation of the script is not met.
+    pub script_is_refused: bool,
+    /// The prose says that acts are left over.
+    pub acts_are_left_over: bool,
 }
 
 /// How a session is set up.
@@ -73,6 +82,8 @@ pub struct Setup {
     pub canary: Option<String>,
     /// Hooks: `(event, words that it is about, what it does)`.
     pub hooks: Vec<(String, String, String)>,
+    /// Tools of foreign servers.
+    pub server_tools: Vec<crate::servers::ForeignToolSetup>,
     /// A judge model must agree to each action.
     pub validate: bool,
     /// A judge model reads foreign content.
@@ -113,6 +124,14 @@ pub struct Setup {
     pub remembers: Vec<(String, String, String)>,
     /// Entries of the brain that were there before: `(id, own, private or the origin of its words, text)`.
     pub brain: Vec<(String, String, String)>,
+    /// Recipients on the list of the mail account; none: there is no account.
+    pub mailbox: Option<Vec<String>>,
+    /// Addresses of the person's own.
+    pub own_addresses: Vec<String>,
+    /// Recipients to whom no mail of it goes, whoever agrees.
+    pub closed: Vec<String>,
+    /// Mails that lie in it: `(sender, subject, text)`.
+    pub mails: Vec<(String, String, String)>,
 }
 
 /// When an act happens.
@@ -204,12 +223,7 @@ pub fn parse(text: &str) -> anyhow::Result<Scenario> {
                 body.push_str(line);
                 body.push('\n');
             }
-            None if scenario.title.is_empty() => {
-                if let Some(title) = line.strip_prefix("# ") {
-                    scenario.title = title.trim().to_string();
-                }
-            }
-            None => (),
+            None => read_prose(&mut scenario, line),
         }
     }
     if let Some((name, start, _)) = block {
@@ -219,6 +233,17 @@ pub fn parse(text: &str) -> anyhow::Result<Scenario> {
         bail!("there is no `people` block with anything in it");
     }
     Ok(scenario)
+}
+
+/// A line outside of the blocks: the heading, remarks about the play, or words for people.
+fn read_prose(scenario: &mut Scenario, line: &str) {
+    scenario.script_is_refused |= line.contains(SCRIPT_IS_REFUSED);
+    scenario.acts_are_left_over |= line.contains(ACTS_ARE_LEFT_OVER);
+    if scenario.title.is_empty()
+        && let Some(title) = line.strip_prefix("# ")
+    {
+        scenario.title = title.trim().to_string();
+    }
 }
 
 fn take(scenario: &mut Scenario, name: &str, start: usize, body: String) -> anyhow::Result<()> {
@@ -304,6 +329,9 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
             let (words, answer) = rest.split_once("=> ").context("flagship WORDS => ANSWER")?;
             setup.flagship.push((words.trim().into(), unescape(answer)));
         }
+        "server-tool" => {
+            setup.server_tools.push(crate::servers::ForeignToolSetup::parse(&unescape(rest))?);
+        }
         "picture" => {
             let (words, answer) = rest.split_once("=> ").context("picture WORDS => ANSWER")?;
             setup.pictures.push((words.trim().into(), answer.trim().into()));
@@ -330,6 +358,14 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
             let mut words = rest.splitn(3, ' ');
             let mut word = || words.next().context("brain ID own|private|ORIGIN TEXT");
             setup.brain.push((word()?.into(), word()?.into(), sized(word()?)));
+        }
+        "mailbox" => setup.mailbox = Some(rest.split_whitespace().map(String::from).collect()),
+        "own-address" => setup.own_addresses.push(rest.into()),
+        "mail-closed" => setup.closed.push(rest.into()),
+        "mail" => {
+            let mut fields = rest.splitn(3, " | ");
+            let mut field = || fields.next().context("mail FROM | SUBJECT | TEXT");
+            setup.mails.push((field()?.into(), field()?.into(), sized(field()?)));
         }
         "window" => setup.window = Some(rest.parse()?),
         "threshold" => setup.threshold = Some(rest.parse()?),

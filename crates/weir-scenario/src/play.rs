@@ -20,10 +20,12 @@ use weir_engine::ports::{Clock, StorePause};
 
 use crate::crash::CrashPoint;
 use crate::documents::OwnDocuments;
+use crate::laws::kept_asks_are_those_of_the_journal;
 use crate::parse::{Act, Deed, Scenario, Setup, When};
 use crate::wire::Wire;
 use crate::world::{Start, WorldClock};
 
+mod failures;
 mod world;
 
 pub(crate) use world::{EngineSeat, World};
@@ -85,7 +87,8 @@ pub struct Heard {
 /// Plays `scenario`; `crash_at` is the crossing at which the first life ends (0: it does not).
 ///
 /// # Errors
-/// The scenario cannot be set up, or does not come to rest.
+/// The scenario cannot be set up, or does not come to rest. Of a play without a crash also: an
+/// expectation of the script was not met, or people never came to what they were to do.
 pub fn play(scenario: &Scenario, depth: Depth, crash_at: usize) -> anyhow::Result<Played> {
     let mut world = World::new(scenario, depth)?;
     let crash_at = if crash_at == 0 { scenario.setup.crash_at } else { crash_at };
@@ -122,7 +125,12 @@ pub fn play(scenario: &Scenario, depth: Depth, crash_at: usize) -> anyhow::Resul
             break;
         }
     }
-    world.finish(crossings)
+    let done = std::mem::take(&mut world.done);
+    let played = world.finish(crossings)?;
+    if crash_at == 0 {
+        failures::check_uncrashed_play(scenario, &done, &played)?;
+    }
+    Ok(played)
 }
 
 fn write_file(root: &Path, path: &str, text: &str) -> anyhow::Result<()> {
@@ -143,6 +151,7 @@ async fn live(
 ) -> anyhow::Result<()> {
     let engine = world.engine(&scenario.setup, life, point, clock.clone())?;
     let id = SessionId::new("scenario");
+    kept_asks_are_those_of_the_journal(world.store.as_ref(), &id).await?;
     let mut known = world.store.session_meta(&id).await?.map_or(0, |meta| meta.facts);
     let root = world.root().to_string_lossy().into_owned();
     crate::memory::seed(world.store.as_ref(), &scenario.setup, &root, clock.now()).await?;
@@ -151,10 +160,13 @@ async fn live(
     crate::skills::mark(world.store.as_ref(), &scenario.setup, &root, clock.now()).await?;
     let mut handle = open(world, &engine, &scenario.setup, point, known).await?;
     loop {
-        match follow(world, scenario, &Stage { engine: &engine, handle: &handle, clock, known })
-            .await?
-        {
-            Rest::Over => return Ok(handle.close().await?),
+        let is_second_life = life > 0;
+        let stage = Stage { engine: &engine, handle: &handle, clock, known, is_second_life };
+        match follow(world, scenario, &stage).await? {
+            Rest::Over => {
+                handle.close().await?;
+                return kept_asks_are_those_of_the_journal(world.store.as_ref(), &id).await;
+            }
             Rest::Switch => {
                 handle.close().await?;
                 known = world.store.session_meta(&id).await?.map_or(0, |meta| meta.facts);
@@ -177,6 +189,8 @@ async fn open(
     crate::plugins::give(setup, world.folder.path(), kept, &mut options).await?;
     let toolbox = &engine.parts().toolbox;
     crate::tools::shelve(world.store.as_ref(), setup.trusted, toolbox, &mut options).await?;
+    crate::mail::bind_mailbox(setup, point, toolbox, &mut options)?;
+    crate::servers::bind_server_tools(setup, point, toolbox, &mut options)?;
     let opened =
         if known == 0 { engine.open(id, options).await } else { engine.resume(id, options).await };
     Ok(opened?)
@@ -270,6 +284,8 @@ struct Stage<'a> {
     clock: &'a WorldClock,
     /// Facts that it had before.
     known: u64,
+    /// The program crashed before this life of it.
+    is_second_life: bool,
 }
 
 async fn follow(world: &mut World, scenario: &Scenario, stage: &Stage<'_>) -> anyhow::Result<Rest> {
@@ -294,10 +310,15 @@ async fn follow(world: &mut World, scenario: &Scenario, stage: &Stage<'_>) -> an
             if awaited == Some(seen.consumed) {
                 break;
             }
-            let done = seen.consumed + world.skipped;
-            let Some(act) = scenario.acts.get(done) else {
+            let next = seen.consumed + world.skipped;
+            let Some(act) = scenario.acts.get(next) else {
                 if !seen.active {
                     return Ok(Rest::Over);
+                }
+                let asks = matches!(fact.event.as_ref(), Event::ApprovalRequested(_));
+                if asks && stage.is_second_life && scenario.setup.attended {
+                    deny_one_more(handle, &seen).await?;
+                    awaited = Some(seen.consumed);
                 }
                 break;
             };
@@ -310,6 +331,7 @@ async fn follow(world: &mut World, scenario: &Scenario, stage: &Stage<'_>) -> an
                 }
                 break;
             }
+            world.done.insert(next);
             match perform(world, stage, &seen, act).await? {
                 Performed::AndIsAFact => awaited = Some(seen.consumed),
                 Performed::Unseen => world.skipped += 1,
@@ -321,6 +343,15 @@ async fn follow(world: &mut World, scenario: &Scenario, stage: &Stage<'_>) -> an
         }
     }
     bail!("the play is endless: {:?}", seen.kinds)
+}
+
+/// What began before a crash, and may have ended, is asked about: that is one question more than the
+/// people of a scenario have answers. Who is asked it says no.
+async fn deny_one_more(handle: &SessionHandle, seen: &Seen) -> anyhow::Result<()> {
+    let approval = seen.approval.clone().context("no approval is open")?;
+    let reason = Some("nobody knows any more".to_owned());
+    let answer = ApprovalAnswer { approval, decision: Decision::Deny, reason, terms: None };
+    Ok(handle.tell_session("person", PersonCommand::Decide(answer)).await?)
 }
 
 enum Performed {

@@ -11,7 +11,7 @@ use weir_core::ids::{SessionId, Timestamp};
 use weir_core::recipe::{LearnedRecipe, Recipe, RecipeUse, check_recipe};
 use weir_core::session::RecipePolicy;
 use weir_engine::hub::PublishedFact;
-use weir_engine::ports::{Append, Clock, LeaseOwner, SessionMeta, Store, StoredItem};
+use weir_engine::ports::{Append, AskChanges, Clock, LeaseOwner, SessionMeta, Store, StoredItem};
 use weir_engine::recipes::{self, ACTIVE, KEPT_RECIPE, REJECTED, RecipePlaces};
 
 use crate::parse::Setup;
@@ -139,6 +139,7 @@ async fn count(
             recipe_use: uses.collect(),
             solved: Vec::new(),
             usage: Vec::new(),
+            asks: AskChanges::default(),
             meta: SessionMeta {
                 id: session,
                 workspace: String::new(),

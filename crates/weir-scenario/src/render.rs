@@ -1,9 +1,10 @@
 //! A journal as people read it in a scenario: one line a fact, what varies from run to run left
 //! out.
 
-use weir_core::event::{Event, MemoryProposed, MemoryWritten};
+use weir_core::event::{Event, LineTarget, MemoryProposed, MemoryWritten};
 use weir_core::governance::GateName;
 use weir_core::governance::label::Taint;
+use weir_core::governance::way_out::WayOut;
 use weir_core::ids::CallId;
 use weir_core::message::{MessageBlock, plain_text};
 use weir_core::tool::ResultEffect;
@@ -83,6 +84,13 @@ fn word(value: &impl serde::Serialize) -> String {
     }
 }
 
+/// The kind of a way out, as the journal names it.
+fn way_word(way: &WayOut) -> String {
+    let change = serde_json::to_value(&way.change).unwrap_or_default();
+    let asks = if way.asks { " (asks)" } else { "" };
+    format!("{}{asks}", change["way"].as_str().unwrap_or_default())
+}
+
 fn calls(content: &[MessageBlock]) -> String {
     let call = |block: &MessageBlock| match block {
         MessageBlock::Call(call) => Some(format!("{} {}", call.call, call.tool)),
@@ -134,8 +142,10 @@ pub fn line(event: &Event) -> String {
         }
         Event::ModelFailed(f) => format!("{} · {} · {}", f.turn, word(&f.class), short(&f.message)),
         Event::ModelReplied(f) => {
+            let repaired: String =
+                f.repaired.iter().map(|words| format!(" · {}", short(words))).collect();
             format!(
-                "{} · {} · {} · {}",
+                "{} · {} · {} · {}{repaired}",
                 f.turn,
                 word(&f.stop),
                 short(&plain_text(&f.content)),
@@ -148,14 +158,18 @@ pub fn line(event: &Event) -> String {
         }
         Event::HistoryQuarantined(f) => format!("{} · {}", f.turn, short(&f.message)),
         Event::CallProposed(f) => {
-            format!("{} · {} {}", f.call, f.tool, short(&f.input.to_string()))
+            let step = f.of.map(|of| format!(" · step {} of {of}", f.step.unwrap_or_default()));
+            let step = step.unwrap_or_default();
+            format!("{}{step} · {} {}", f.call, f.tool, short(&f.input.to_string()))
         }
         Event::CallJudged(f) => {
             let gate = f.gate.as_ref().map_or("", GateName::as_str);
             let rule = f.rule.as_deref().unwrap_or("");
             let leases: String =
                 f.leases.iter().map(|lease| format!(" · uses lease {lease}")).collect();
-            format!("{} · {} · {gate} · {}{leases}", f.call, word(&f.verdict), short(rule))
+            let ways: String =
+                f.ways.iter().map(|way| format!(" · way {}", way_word(way))).collect();
+            format!("{} · {} · {gate} · {}{leases}{ways}", f.call, word(&f.verdict), short(rule))
         }
         Event::ApprovalRequested(f) => {
             let told: Vec<String> = f.unknown.iter().map(ToString::to_string).collect();
@@ -163,7 +177,19 @@ pub fn line(event: &Event) -> String {
                 true => String::new(),
                 false => format!(" · tells of {}", told.join(", ")),
             };
-            format!("{} · {}{told}", f.call, short(&f.summary))
+            let grant = f.grant.as_ref().map(|grant| format!(" · grants {}", grant.name));
+            let often = if f.often { " · often" } else { "" };
+            let offers = format!("{}{often}", grant.unwrap_or_default());
+            let lines: String = f
+                .lines
+                .iter()
+                .map(|line| {
+                    let target = |one: &LineTarget| format!(" → {} ({})", one.to, word(&one.from));
+                    let targets: String = line.reaches.iter().map(target).collect();
+                    format!(" · {} {}{targets}", line.call, line.tool)
+                })
+                .collect();
+            format!("{} · {}{told}{offers}{lines}", f.call, short(&f.summary))
         }
         Event::ApprovalResolved(f) => {
             let reason = f.reason.as_deref().unwrap_or("");

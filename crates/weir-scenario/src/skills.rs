@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use weir_core::ids::{SessionId, Timestamp};
-use weir_engine::ports::{Append, FileMark, LeaseOwner, SessionMeta, Store};
+use weir_engine::ports::{Append, AskChanges, FileMark, LeaseOwner, SessionMeta, Store};
 use weir_engine::skills::SkillPlaces;
 
 use crate::parse::Setup;
@@ -81,6 +81,7 @@ pub async fn mark(
         recipe_use: Vec::new(),
         solved: Vec::new(),
         usage: Vec::new(),
+        asks: AskChanges::default(),
         meta,
     };
     store.append(append).await?;

@@ -149,6 +149,7 @@ impl Processes for FakeProcesses {
         let info = JobInfo {
             job: job.clone(),
             reaches: spec.confine.outside_reach(),
+            serves_only: spec.confine.ports_served_only(),
             command: spec.command,
             end,
             bytes: outcome.bytes,

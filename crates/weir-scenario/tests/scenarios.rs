@@ -19,6 +19,9 @@ use weir_scenario::render;
 #[path = "golden/prompt.rs"]
 mod prompt;
 
+#[path = "scenarios/hang.rs"]
+mod hang;
+
 #[path = "scenarios/fast_path.rs"]
 mod fast_path;
 
@@ -41,7 +44,7 @@ mod host;
 mod recorded;
 
 /// Of so many crossings one is crashed at when the sweep is not full.
-const SWEEP_STEP: usize = 13;
+const SWEEP_STEP: usize = 29;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -302,18 +305,23 @@ fn sweep_part(part: usize) {
     let full = std::env::var("WEIR_SWEEP").is_ok_and(|sweep| sweep == "full");
     let crashes = std::sync::atomic::AtomicUsize::new(0);
     let resumed = std::sync::Mutex::new(BTreeSet::new());
-    each(|index, _, text, scenario| {
+    each(|index, path, text, scenario| {
         if index % SWEEP_PARTS != part || text.contains("<!-- no sweep -->") {
             return Ok(());
         }
-        let whole = play(scenario, Depth::Memory, 0)?;
+        let whole = hang::named_if_it_hangs(&path.display().to_string(), || {
+            play(scenario, Depth::Memory, 0)
+        })?;
         let usual: BTreeSet<String> = whole.wire.lines().iter().map(ToString::to_string).collect();
         let step = if full { 1 } else { SWEEP_STEP };
         let first = if full { 1 } else { 1 + index % SWEEP_STEP };
         for at in (first..=whole.crossings).step_by(step) {
             crashes.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
             let played =
-                play(scenario, Depth::Memory, at).with_context(|| format!("crash at {at}"))?;
+                hang::named_if_it_hangs(&format!("{} crashed at {at}", path.display()), || {
+                    play(scenario, Depth::Memory, at)
+                })
+                .with_context(|| format!("crash at {at}"))?;
             laws::check_all(&played)
                 .with_context(|| format!("crash at {at}:\n{}", render::journal(&played)))?;
             once_each(&played).with_context(|| format!("crash at {at}"))?;

@@ -18,6 +18,7 @@ use super::step::Script;
 use super::wire::{WIRES, Wire};
 use weir_providers::DIALECTS;
 use weir_providers::dialect::{Dialect, ReplyDecoder, RequestEncoder, VendorQuirks};
+use weir_providers::text_tools;
 
 /// Waits for a time. Tests with a hand-moved clock bring their own.
 pub type SleepFunction = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
@@ -135,7 +136,8 @@ impl Model for ScriptedModel {
     fn start_conversation(&self) -> Box<dyn Conversation> {
         let encoder = self.shared.dialect.new_encoder(&self.shared.quirks);
         let model = self.info.model.name.clone();
-        Box::new(ScriptedConversation { shared: Arc::clone(&self.shared), encoder, model })
+        let own = ScriptedConversation { shared: Arc::clone(&self.shared), encoder, model };
+        text_tools::conversation_for(Box::new(own), &self.info)
     }
 }
 

@@ -11,6 +11,7 @@ mod folder;
 mod http;
 mod installation;
 mod program;
+mod repository;
 mod running;
 mod skip;
 mod wait;
@@ -36,6 +37,7 @@ pub use installation::{CommandOutput, TestInstallation};
 #[cfg(feature = "database")]
 pub use postgres::PrivatePostgres;
 pub use program::weir_program;
+pub use repository::run_git;
 pub use running::RunningProgram;
 #[cfg(feature = "server")]
 pub use server::{ServerSetup, TestServer};

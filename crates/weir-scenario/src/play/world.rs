@@ -1,7 +1,7 @@
 //! The world of a play: what outlives a crash, and the engines and sessions that are made of it. Not
 //! here: what is done in it (`play`), and its fakes (`crate::world`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -64,6 +64,8 @@ pub(crate) struct World {
     pub(super) elapsed: Duration,
     pub(super) switches: Vec<(String, String)>,
     pub(super) skipped: usize,
+    /// Numbers of the acts that were done, from 0.
+    pub(super) done: BTreeSet<usize>,
 }
 
 impl World {
@@ -136,6 +138,7 @@ impl World {
             elapsed: Duration::ZERO,
             switches: Vec::new(),
             skipped: 0,
+            done: BTreeSet::new(),
         })
     }
 
@@ -317,6 +320,7 @@ impl World {
             output_schema: setup.output_schema.as_deref().map(serde_json::from_str).transpose()?,
             strict: setup.strict,
             attended: setup.attended,
+            own_addresses: setup.own_addresses.iter().cloned().collect(),
             guards: Guards {
                 canary: setup.canary.clone(),
                 validate_output: setup.validate,

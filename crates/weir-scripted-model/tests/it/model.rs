@@ -117,7 +117,7 @@ impl Session {
 /// The reply without seals and made ids: what is the same in every dialect.
 pub(crate) fn plain(reply: &ModelReply) -> Value {
     match reply {
-        ModelReply::Whole { blocks, stop, usage } => {
+        ModelReply::Whole { blocks, stop, usage, .. } => {
             let blocks: Vec<Value> = blocks
                 .iter()
                 .map(|block| match block {

@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Browser, House, closing, holds, rested, same, say, setUp, test, until } from './lib.mjs';
+import { Browser, House, closing, holds, rested, same, say, setUp, test, tooWide, until } from './lib.mjs';
 
 const script = `
 when: "greet"
@@ -235,7 +235,7 @@ await test('g4_the_inbox_on_a_telephone_allows_nothing_by_itself', async () => {
   const cards = small.locator('article.ask');
   same(await cards.count(), 2, 'questions');
   const first = cards.first();
-  const wide = await small.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
+  const wide = await tooWide(small);
   holds(wide <= 0, `it is ${wide} px too wide`);
   for (const name of ['Allow once', 'Deny']) {
     const button = first.getByRole('button', { name });

@@ -2,11 +2,10 @@
 // telephone, in both themes, with nothing for axe to find (K12, S10, S12).
 //   WEIR_BROWSER_SHOTS=FOLDER  keeps a picture of each
 
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { Browser, House, closing, holds, needed, same, setUp, test, until } from './lib.mjs';
+import {
+  Browser, House, closing, holds, keepShot, lookFaults, same, setUp, test, testLooks, until,
+} from './lib.mjs';
 
-const shots = process.env.WEIR_BROWSER_SHOTS;
 const house = await House.start({});
 const browser = await Browser.start();
 const context = await browser.person(house.url, { viewport: { width: 1280, height: 860 } });
@@ -81,35 +80,17 @@ await test('k12_words_find_it_and_what_is_forgotten_comes_back', async () => {
   holds(await note().isVisible(), 'that is said');
 });
 
-for (const theme of ['light', 'dark']) {
-  for (const width of [1280, 360]) {
-    await test(`s10_the_brain_${theme}_${width}`, async () => {
-      const own = await browser.person(house.url, {
-        viewport: { width, height: 860 }, colorScheme: theme, storageState: await page.context().storageState(),
-      });
-      const tab = await own.newPage();
-      const faults = [];
-      await tab.goto('/brain');
-      const entry = await tab.getByRole('link', { name: 'Offer' }).getAttribute('href');
-      for (const path of ['/brain', entry]) {
-        await tab.goto(path);
-        await tab.waitForLoadState('load');
-        const wide = await tab.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
-        if (wide > 0) faults.push(`${path}: ${wide} px too wide`);
-        await tab.evaluate(needed('axe-core').source);
-        const { violations } = await tab.evaluate(() => axe.run({ resultTypes: ['violations'] }));
-        for (const one of violations) faults.push(`${path}: ${one.id}: ${one.help}: ${one.nodes[0].html.slice(0, 200)}`);
-        if (shots) {
-          mkdirSync(shots, { recursive: true });
-          const name = path === '/brain' ? 'list' : 'entry';
-          await tab.screenshot({ path: join(shots, `brain-${name}-${theme}-${width}.png`), fullPage: true });
-        }
-      }
-      await own.close();
-      same(faults, [], 'what axe found, and what is too wide');
-    });
+await testLooks('s10_the_brain', { browser, house, page }, async (tab, look) => {
+  const faults = [];
+  await tab.goto('/brain');
+  const entry = await tab.getByRole('link', { name: 'Offer' }).getAttribute('href');
+  for (const [name, path] of [['list', '/brain'], ['entry', entry]]) {
+    await tab.goto(path);
+    faults.push(...await lookFaults(tab, path));
+    await keepShot(tab, `brain-${name}-${look}`, { fullPage: true });
   }
-}
+  return faults;
+});
 
 await test('k12_delete_for_good_wants_a_second_step', async () => {
   await page.goto('/brain');

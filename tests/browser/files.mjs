@@ -2,11 +2,10 @@
 // keyboard, on a telephone, in both themes, with nothing for axe to find (K3, K7, S10).
 //   WEIR_BROWSER_SHOTS=FOLDER  keeps a picture of each
 
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { Browser, House, closing, holds, needed, same, setUp, test, until } from './lib.mjs';
+import {
+  Browser, House, closing, holds, keepShot, lookFaults, same, setUp, test, testLooks, until,
+} from './lib.mjs';
 
-const shots = process.env.WEIR_BROWSER_SHOTS;
 const canvas = {
   nodes: [
     { id: 'a', type: 'text', text: 'Why <b>roses</b>?', x: 0, y: 0, width: 240, height: 80 },
@@ -92,32 +91,15 @@ await test('k7_a_document_and_an_image_are_shown_and_a_broken_one_says_so', asyn
   await page.getByText('cannot be shown').waitFor();
 });
 
-for (const theme of ['light', 'dark']) {
-  for (const width of [1280, 360]) {
-    await test(`s10_files_as_they_look_${theme}_${width}`, async () => {
-      const context = await browser.person(house.url, {
-        viewport: { width, height: 860 }, colorScheme: theme, storageState: await page.context().storageState(),
-      });
-      const tab = await context.newPage();
-      const faults = [];
-      for (const path of ['Garden.md', 'Links.md', 'plan.canvas', 'letter.rtf', 'dot.png', 'broken.docx']) {
-        await tab.goto(at(path));
-        await tab.waitForLoadState('load');
-        const wide = await tab.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
-        if (wide > 0) faults.push(`${path}: ${wide} px too wide`);
-        await tab.evaluate(needed('axe-core').source);
-        const { violations } = await tab.evaluate(() => axe.run({ resultTypes: ['violations'] }));
-        for (const one of violations) faults.push(`${path}: ${one.id}: ${one.help}: ${one.nodes[0].html.slice(0, 200)}`);
-        if (shots) {
-          mkdirSync(shots, { recursive: true });
-          await tab.screenshot({ path: join(shots, `file-${path.replace(/\W+/g, '-')}-${theme}-${width}.png`) });
-        }
-      }
-      await context.close();
-      same(faults, [], 'what axe found, and what is too wide');
-    });
+await testLooks('s10_files_as_they_look', { browser, house, page }, async (tab, look) => {
+  const faults = [];
+  for (const path of ['Garden.md', 'Links.md', 'plan.canvas', 'letter.rtf', 'dot.png', 'broken.docx']) {
+    await tab.goto(at(path));
+    faults.push(...await lookFaults(tab, path));
+    await keepShot(tab, `file-${path.replace(/\W+/g, '-')}-${look}`);
   }
-}
+  return faults;
+});
 
 await test('s12_nothing_went_wrong_in_the_browser', async () => browser.clean());
 

@@ -27,6 +27,7 @@ export const CHROMIUM = {
 let passed = 0;
 let failed = 0;
 const only = process.env.WEIR_BROWSER_ONLY;
+const shots = process.env.WEIR_BROWSER_SHOTS;
 /** By how many milliseconds every script comes late: people act before it is there. */
 const SLOW = Number(process.env.WEIR_BROWSER_SLOW ?? 0);
 
@@ -175,6 +176,47 @@ export async function conversation(page) {
   const items = page.getByRole('list', { name: 'Conversation' }).locator('> li');
   const texts = await items.allInnerTexts();
   return texts.map((text) => text.replace(/\d+:\d\d( [AP]M)?/g, 'TIME').trim());
+}
+
+/** By how many pixels a page must be scrolled sideways; not above 0: it need not. */
+export const tooWide = (tab) => tab.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
+
+/** What is wrong with how the page looks that is open, once it is loaded: too wide, or what axe finds. */
+export async function lookFaults(tab, path) {
+  await tab.waitForLoadState('load');
+  const faults = [];
+  const wide = await tooWide(tab);
+  if (wide > 0) faults.push(`${path}: ${wide} px too wide`);
+  await tab.evaluate(needed('axe-core').source);
+  const { violations } = await tab.evaluate(() => axe.run({ resultTypes: ['violations'] }));
+  for (const one of violations) faults.push(`${path}: ${one.id}: ${one.help}: ${one.nodes[0].html.slice(0, 200)}`);
+  return faults;
+}
+
+/**
+ * A test for each theme, wide and as narrow as a telephone, in a browser with the cookies of `page`. `body`
+ * is given a tab and the end of a picture's name, `dark-360`, and gives back faults.
+ */
+export async function testLooks(name, { browser, house, page, narrowHeight = 860 }, body) {
+  for (const theme of ['light', 'dark']) {
+    for (const [width, height] of [[1280, 860], [360, narrowHeight]]) {
+      await test(`${name}_${theme}_${width}`, async () => {
+        const context = await browser.person(house.url, {
+          viewport: { width, height }, colorScheme: theme, storageState: await page.context().storageState(),
+        });
+        const faults = await body(await context.newPage(), `${theme}-${width}`);
+        await context.close();
+        same(faults, [], 'what axe found, and what is too wide');
+      });
+    }
+  }
+}
+
+/** Keeps a picture of the page, where somebody wants pictures. */
+export async function keepShot(tab, name, more = {}) {
+  if (!shots) return;
+  mkdirSync(shots, { recursive: true });
+  await tab.screenshot({ path: join(shots, `${name}.png`), ...more });
 }
 
 /** A line in between that can be cut: TCP, nothing is understood. */

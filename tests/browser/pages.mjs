@@ -3,10 +3,11 @@
 //   WEIR_BROWSER_SHOTS=FOLDER  keeps a picture of each
 //   WEIR_BROWSER_PAGES=full    looks with both judges at every combination, not at a share
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  Browser, CHROMIUM, House, PASSWORD, cached, closing, holds, needed, same, say, setUp, signIn, test, until,
+  Browser, CHROMIUM, House, PASSWORD, cached, closing, keepShot, lookFaults, needed, same, say, setUp, test,
+  testLooks, until,
 } from './lib.mjs';
 
 const shots = process.env.WEIR_BROWSER_SHOTS;
@@ -105,33 +106,17 @@ const open = ['/signin'];
 /** A name for a picture. */
 const named = (path) => (path === waiting ? 'approval' : path === question ? 'question' : path === chat ? 'chat' : path.replace(/^\//, '').replace(/\W+/g, '-') || 'new-chat');
 
-for (const theme of ['light', 'dark']) {
-  for (const width of [1280, 360]) {
-    await test(`s10_every_page_${theme}_${width}`, async () => {
-      const height = width === 360 ? 740 : 860;
-      const context = await browser.person(house.url, { viewport: { width, height }, colorScheme: theme, storageState: await page.context().storageState() });
-      const tab = await context.newPage();
-      const faults = [];
-      for (const path of [...pages, ...open]) {
-        if (open.includes(path)) await context.clearCookies();
-        const answer = await tab.goto(path);
-        if (answer.status() !== 200) faults.push(`${path}: status ${answer.status()}`);
-        await tab.waitForLoadState('load');
-        const wide = await tab.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
-        if (wide > 0) faults.push(`${path}: ${wide} px too wide`);
-        await tab.evaluate(needed('axe-core').source);
-        const { violations } = await tab.evaluate(() => axe.run({ resultTypes: ['violations'] }));
-        for (const one of violations) faults.push(`${path}: ${one.id}: ${one.help}: ${one.nodes[0].html.slice(0, 200)}`);
-        if (shots) {
-          mkdirSync(shots, { recursive: true });
-          await tab.screenshot({ path: join(shots, `${named(path)}-${theme}-${width}.png`) });
-        }
-      }
-      await context.close();
-      same(faults, [], 'what axe found, and what is too wide');
-    });
+await testLooks('s10_every_page', { browser, house, page, narrowHeight: 740 }, async (tab, look) => {
+  const faults = [];
+  for (const path of [...pages, ...open]) {
+    if (open.includes(path)) await tab.context().clearCookies();
+    const answer = await tab.goto(path);
+    if (answer.status() !== 200) faults.push(`${path}: status ${answer.status()}`);
+    faults.push(...await lookFaults(tab, path));
+    await keepShot(tab, `${named(path)}-${look}`);
   }
-}
+  return faults;
+});
 
 await test('s10_pa11y_finds_nothing', async () => {
   const pa11y = needed('pa11y');
@@ -181,7 +166,7 @@ await test('q20_what_each_page_costs', async () => {
   for (const { page, paint_ms, bytes, requests } of table) {
     console.log(`      ${page.padEnd(22)} first paint ${String(paint_ms).padStart(5)} ms ${String(bytes).padStart(7)} bytes ${requests} requests`);
   }
-  if (process.env.WEIR_BROWSER_SHOTS) writeFileSync(join(shots, 'costs.json'), `${JSON.stringify(table, null, 1)}\n`);
+  if (shots) writeFileSync(join(shots, 'costs.json'), `${JSON.stringify(table, null, 1)}\n`);
   const heavy = table.filter(({ bytes }) => bytes > 60 * 1024).map(({ page, bytes }) => `${page}: ${bytes}`);
   same(heavy, [], 'pages above 60 kB compressed');
 });

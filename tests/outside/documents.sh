@@ -6,13 +6,7 @@ set -euo pipefail
 make=${WEIR_DOCUMENTS_BIN:-$target/debug/examples/make_samples}
 samples=$root/tests/outside/documents
 needs "$make" "run cargo build -p weir-documents --example make_samples"
-for program in soffice pdftotext pdftoppm; do
-  if ! command -v "$program" >/dev/null; then
-    printf 'documents: SKIPPED: %s is not installed (libreoffice-writer -impress -calc, poppler-utils)\n' \
-      "$program"
-    [ "${CI:-}" != true ] && exit 0 || exit 1
-  fi
-done
+installed documents "libreoffice-writer -impress -calc, poppler-utils" soffice pdftotext pdftoppm
 
 # opened FILE: it becomes a PDF with pages.
 opened() {
@@ -25,6 +19,7 @@ opened() {
 told() {
   pdftotext -layout "$scratch/made/$1.pdf" - | tr -cs '[:alpha:]' '\n' | sort -u >"$scratch/pdf"
   # Notes stand beside the slides, addresses behind links, formulas behind values.
+  # shellcheck disable=SC2016 # a pattern
   sed '/^Notes:/,/^$/d' "$scratch/made/$1.md" | sed -E 's/!\[[^]]*\]\([^)]*\)//g; s/\]\([^)]*\)/]/g; s/`[^`]*`( \(not computed\))?//g' \
     | tr -cs '[:alpha:]' '\n' | grep -E '^[[:alpha:]]{2,}$' | LC_ALL=C grep -E '^[A-Za-z]+$' | sort -u \
     | grep -vE '^(Header|Footer|Notes)$' >"$scratch/read"

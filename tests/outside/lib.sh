@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # What the runners of the outside judges share. Sourced, never run.
 #
 # A runner says what it checks with `checked`, ends with `closing`, and exits with 1 when anything
@@ -76,6 +77,26 @@ PYTHON
 
 needs() {
   [ -e "$1" ] || { printf '%s is missing: %s\n' "$1" "$2" >&2; exit 1; }
+}
+
+# skipped NAME WHY: ends a runner that cannot run here; in CI, where everything is there, that is a failure.
+skipped() {
+  printf '%s: SKIPPED: %s\n' "$1" "$2"
+  if [ "${CI:-}" = true ]; then exit 1; else exit 0; fi
+}
+
+# installed NAME PACKAGES PROGRAM...: what a runner asks of the machine, or it is skipped.
+installed() {
+  local name=$1 packages=$2 program
+  shift 2
+  for program in "$@"; do
+    command -v "$program" >/dev/null || skipped "$name" "$program is not installed ($packages)"
+  done
+}
+
+# For runners that ask nothing of Python but itself.
+any_python() {
+  [ -x "$python" ] || python=python3
 }
 
 # judges FILE: both judges on recorded requests. A note is advice, not a finding.

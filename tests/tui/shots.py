@@ -12,6 +12,7 @@ import picture
 import sessions
 import words
 from house import Failed, House, holds, until
+from one_question import SETTINGS, TOLD, with_post
 from screen import Terminal
 
 ROOT = os.environ["WEIR_ROOT"]
@@ -133,8 +134,9 @@ def home(name, **more):
     return house
 
 
-def state(says, *, script=None, size=(80, 24), **more):
-    """A decorator: the function brings the terminal to the state, whose name is its own."""
+def state(says, *, script=None, size=(80, 24), photo=None, **more):
+    """A decorator: the function brings the terminal to the state, whose name is its own. `photo`: where a
+    picture of it is kept."""
     def made(steps):
         name = steps.__name__.replace("_", "-")
 
@@ -144,6 +146,9 @@ def state(says, *, script=None, size=(80, 24), **more):
                 with Terminal(house, size=size) as term:
                     begun = steps(house, term)
                     frame(name, begun or term, says=says, size=size)
+                    if KEPT and photo:
+                        coloured = (begun or term).coloured()
+                        picture.photograph(coloured, size[0], os.path.join(ROOT, photo))
             finally:
                 house.end()
         STATES[name] = test
@@ -154,13 +159,17 @@ def state(says, *, script=None, size=(80, 24), **more):
 STATES = {}
 
 
-def begin(term):
-    term.start(ready=words.READY)
+def begin(term, **more):
+    """Starts it, and waits until its session is open: the box stands there before."""
+    term.start(ready=words.READY_WIDE, **more)
+    term.gone(words.OPENING)
 
 
 @state("Nothing was said yet.")
 def idle(_house, term):
     begin(term)
+    # Of the first start, whose hint is one with the session's first line.
+    term.wait(words.FIRST_HINT)
 
 
 @state("After an answer.")
@@ -197,6 +206,15 @@ def approval_command(_house, term):
 def approval_diff(_house, term):
     begin(term)
     term.say("Make it blue")
+    term.wait(words.CHOICES)
+
+
+@state("Several steps of a program wait for one yes.", size=(80, 30), config=SETTINGS,
+       photo="docs/screens/tui-one-question.png")
+def one_question(house, term):
+    with_post(house)
+    begin(term)
+    term.say(TOLD)
     term.wait(words.CHOICES)
 
 
@@ -311,7 +329,7 @@ def narrow(_house, term):
 
 @state("Without colour.")
 def without_colour(_house, term):
-    term.start(before="NO_COLOR=1 ", ready=words.READY)
+    begin(term, before="NO_COLOR=1 ")
     term.say("What is in notes.md?")
     term.wait('"red"')
     term.gone(words.BUSY)

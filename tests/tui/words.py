@@ -3,6 +3,10 @@
 # The box is there and takes keys.
 READY = r"(?m)^ ?(plan|ask|auto-edit|full)( ·|$)"
 READY_WIDE = r"(?m)^ ?(plan|ask|auto-edit|full) · script/model · agent"
+# The session is not open yet: the box takes keys before it is.
+OPENING = r"Opening the session"
+# The mode that a first start has, to the last word of what is said of it at any width.
+FIRST_HINT = r"(?s)Permission mode.*empty box"
 # A run is on.
 BUSY = r"Esc (stops|ends) it"
 

@@ -20,7 +20,9 @@ mod figures;
 mod house;
 mod model;
 mod one_answer;
+mod program;
 mod server;
+mod tracker;
 mod tui;
 mod turns;
 mod used;
@@ -66,6 +68,10 @@ pub(crate) struct BenchArgs {
     /// Measure the face for terminals, and nothing else
     #[arg(long, conflicts_with = "server")]
     tui: bool,
+    /// Measure thirty calls made one by one and by a program (U7), and nothing else; with UPDATE=1
+    /// docs/generated/program.txt is written
+    #[arg(long, conflicts_with_all = ["server", "tui"])]
+    programs: bool,
     /// Idle sockets of --server (Q18)
     #[arg(long, value_name = "N", default_value_t = 10_000, requires = "server")]
     sockets: u32,
@@ -119,11 +125,15 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let house = House::build(&binary, &place, args.turns.max(turns::TURNS))?;
     let mut rows = match args.agents {
         Some(count) => agents::rows(&house, count)?,
+        None if args.programs => program::rows(&house, args.runs)?,
         None if args.tui => tui::rows(&house, args.runs)?,
         None if args.server => server::rows(&house, &args.load())?,
         None => all_rows(&house, root, &binary, args)?,
     };
     rows.sort_by_key(|row| row.id.trim_start_matches('Q').parse::<u32>().unwrap_or(u32::MAX));
+    if args.programs && std::env::var_os("UPDATE").is_some() {
+        program::keep(root, &rows)?;
+    }
     let kept = keep(&target, &binary, &rows)?;
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -149,6 +159,7 @@ fn all_rows(
 ) -> anyhow::Result<Vec<Row>> {
     let mut rows = one_answer::rows(house, args.runs)?;
     rows.extend(turns::rows(house, args.runs, args.turns)?);
+    rows.extend(program::rows(house, args.runs)?);
     rows.extend(build_rows(root, binary)?);
     if let Some(turns) = args.context {
         rows.extend(context::rows(cargo(), root, turns)?);

@@ -1,6 +1,6 @@
 //! `cargo xtask`: the project's own commands. Laws as a test (`tidy`), proof by SIGKILL (`kill`),
-//! figures (`bench`), the shape of the sources (`structure`), what ids mean (`requirements`). Nothing
-//! here is part of the product.
+//! figures (`bench`), the shape of the sources (`structure`), what ids mean (`requirements`), what a
+//! release hands out (`package`). Nothing here is part of the product.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +10,8 @@ use clap::{Parser, Subcommand};
 
 mod bench;
 mod kill;
+mod package;
+mod programs;
 mod requirements;
 mod structure;
 mod tidy;
@@ -27,6 +29,7 @@ enum Command {
     Tidy(tidy::TidyArgs),
     Kill(kill::KillArgs),
     Bench(bench::BenchArgs),
+    Package(package::PackageArgs),
     /// Write docs/requirements.md from its sentences and the names of tests and scenarios
     Requirements,
     Structure(structure::StructureArgs),
@@ -38,6 +41,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Tidy(args) => tidy::tidy(&root, &args),
         Command::Kill(args) => kill::kill(&root, args),
         Command::Bench(args) => bench::bench(&root, &args),
+        Command::Package(args) => package::package(&root, &args),
         Command::Requirements => requirements::write(&root).map(|()| ExitCode::SUCCESS),
         Command::Structure(args) => structure::structure(&root, &args),
     }

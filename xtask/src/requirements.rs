@@ -4,9 +4,10 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
+
+use crate::programs::bytes_of_git;
 
 mod cited;
 mod page;
@@ -107,11 +108,9 @@ fn read(root: &Path, path: &str) -> anyhow::Result<String> {
 
 /// The tracked files in which ids are looked for.
 fn tracked(root: &Path) -> anyhow::Result<Vec<TrackedFile>> {
-    let listed = Command::new("git").arg("-C").arg(root).args(["ls-files", "-z"]).output();
-    let listed = listed.context("running git ls-files")?;
-    ensure!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr));
+    let listed = bytes_of_git(root, &["ls-files", "-z"])?;
     let mut files = Vec::new();
-    for path in listed.stdout.split(|byte| *byte == 0) {
+    for path in listed.split(|byte| *byte == 0) {
         let Ok(path) = std::str::from_utf8(path) else { continue };
         if !cited::is_searched(path) {
             continue;

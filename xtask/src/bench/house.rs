@@ -24,6 +24,9 @@ pub(super) const LARGE_FILES: u32 = 12;
 /// Between two looks at a process's memory.
 const LOOK_AGAIN: Duration = Duration::from_micros(300);
 
+/// What the person says where the script reads files or nothing.
+const READING: &str = "Read the files and answer.";
+
 /// A model with room for any history: what is measured is Weir, not the end of a window.
 const CONFIG: &str = "\
 [models.\"anthropic/bench\"]
@@ -103,8 +106,26 @@ impl House {
         command
     }
 
+    /// Does something while the person's settings have this in addition.
+    pub(super) fn with_settings<T>(
+        &self,
+        added: &str,
+        what: impl FnOnce() -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let file = self.at("config/weir/config.toml");
+        fs::write(&file, format!("{CONFIG}\n{added}"))?;
+        let done = what();
+        fs::write(&file, CONFIG)?;
+        done
+    }
+
     /// `weir run` against a model at this address.
     pub(super) fn run_command(&self, url: &str) -> Command {
+        self.task_command(url, READING)
+    }
+
+    /// The same with other words of the person.
+    fn task_command(&self, url: &str, task: &str) -> Command {
         let mut command = self.weir(&[
             "run",
             "--model",
@@ -117,7 +138,7 @@ impl House {
             "100000",
             "--output",
             "jsonl",
-            "Read the files and answer.",
+            task,
         ]);
         command.env("ANTHROPIC_BASE_URL", url);
         command
@@ -126,7 +147,16 @@ impl House {
     /// One whole run. With `memory` its memory is watched, which costs a little time.
     pub(super) fn run(&self, script: &Script, memory: bool) -> anyhow::Result<Ran> {
         let model = Model::start(Arc::clone(script))?;
-        let mut command = self.run_command(&model.url());
+        self.measured(self.run_command(&model.url()), &model, memory)
+    }
+
+    /// One whole run with other words of the person.
+    pub(super) fn run_task(&self, script: &Script, task: &str) -> anyhow::Result<Ran> {
+        let model = Model::start(Arc::clone(script))?;
+        self.measured(self.task_command(&model.url(), task), &model, false)
+    }
+
+    fn measured(&self, mut command: Command, model: &Model, memory: bool) -> anyhow::Result<Ran> {
         let errors = self.at("run.err");
         command.stdout(Stdio::piped()).stderr(File::create(&errors)?);
         let began = Instant::now();

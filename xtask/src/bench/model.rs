@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What the model does for its n-th request, counted from 0.
 pub(super) type Script = Arc<dyn Fn(usize) -> Reply + Send + Sync>;
@@ -19,6 +19,8 @@ pub(super) enum Reply {
     Text(String),
     /// A call of `read_file`.
     Read(String),
+    /// Calls of any tools.
+    Calls(Vec<(&'static str, Value)>),
 }
 
 /// A request and its answer.
@@ -113,7 +115,7 @@ impl Shared {
 }
 
 /// Reads one request: when its first byte came, and its body. `None` at the end of the connection.
-fn request(
+pub(super) fn request(
     stream: &mut TcpStream,
     received: &mut Vec<u8>,
 ) -> io::Result<Option<(Instant, Vec<u8>)>> {
@@ -149,33 +151,51 @@ fn content_length(head: &[u8]) -> usize {
     line.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
 }
 
+/// A block of a reply, and what fills it.
+struct StreamedBlock {
+    start: Value,
+    delta: Value,
+}
+
+impl StreamedBlock {
+    fn call(id: &str, name: &str, input: &Value) -> StreamedBlock {
+        StreamedBlock {
+            start: json!({"type": "tool_use", "id": id, "name": name, "input": {}}),
+            delta: json!({"type": "input_json_delta", "partial_json": input.to_string()}),
+        }
+    }
+}
+
 /// A reply as the vendor streams it.
 fn events(number: usize, reply: &Reply) -> String {
-    let (block, delta, stop) = match reply {
-        Reply::Text(text) => (
-            json!({"type": "text", "text": ""}),
-            json!({"type": "text_delta", "text": text}),
-            "end_turn",
-        ),
-        Reply::Read(path) => (
-            json!({"type": "tool_use", "id": format!("toolu_bench_{number}"), "name": "read_file",
-                   "input": {}}),
-            json!({"type": "input_json_delta", "partial_json": json!({"path": path}).to_string()}),
-            "tool_use",
-        ),
+    let id = |at: usize| format!("toolu_bench_{number}_{at}");
+    let (blocks, stop) = match reply {
+        Reply::Text(text) => {
+            let start = json!({"type": "text", "text": ""});
+            let delta = json!({"type": "text_delta", "text": text});
+            (vec![StreamedBlock { start, delta }], "end_turn")
+        }
+        Reply::Read(path) => {
+            (vec![StreamedBlock::call(&id(0), "read_file", &json!({ "path": path }))], "tool_use")
+        }
+        Reply::Calls(calls) => {
+            let calls = calls.iter().enumerate();
+            let blocks = calls.map(|(at, (name, input))| StreamedBlock::call(&id(at), name, input));
+            (blocks.collect(), "tool_use")
+        }
     };
-    let events = [
-        json!({"type": "message_start", "message": {
-            "id": format!("msg_bench_{number}"), "type": "message", "role": "assistant",
-            "model": "bench", "content": [], "stop_reason": null, "stop_sequence": null,
-            "usage": {"input_tokens": 100, "output_tokens": 1}}}),
-        json!({"type": "content_block_start", "index": 0, "content_block": block}),
-        json!({"type": "content_block_delta", "index": 0, "delta": delta}),
-        json!({"type": "content_block_stop", "index": 0}),
-        json!({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": null},
-               "usage": {"output_tokens": 20}}),
-        json!({"type": "message_stop"}),
-    ];
+    let mut events = vec![json!({"type": "message_start", "message": {
+        "id": format!("msg_bench_{number}"), "type": "message", "role": "assistant",
+        "model": "bench", "content": [], "stop_reason": null, "stop_sequence": null,
+        "usage": {"input_tokens": 100, "output_tokens": 1}}})];
+    for (at, StreamedBlock { start, delta }) in blocks.into_iter().enumerate() {
+        events.push(json!({"type": "content_block_start", "index": at, "content_block": start}));
+        events.push(json!({"type": "content_block_delta", "index": at, "delta": delta}));
+        events.push(json!({"type": "content_block_stop", "index": at}));
+    }
+    events.push(json!({"type": "message_delta",
+        "delta": {"stop_reason": stop, "stop_sequence": null}, "usage": {"output_tokens": 20}}));
+    events.push(json!({"type": "message_stop"}));
     let lines = events.iter().map(|event| {
         let kind = event["type"].as_str().unwrap_or_default();
         format!("event: {kind}\ndata: {event}\n\n")

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 
 use super::Listed;
+use crate::programs::{bytes_of, bytes_of_git};
 use crate::tidy::tree::Tree;
 
 /// The revision that last changed a file.
@@ -14,8 +15,8 @@ use crate::tidy::tree::Tree;
 /// # Errors
 /// There is no git, or the file was never committed.
 pub(super) fn last_change(root: &Path, file: &str) -> anyhow::Result<String> {
-    let output = git(root, &["log", "-1", "--format=%H", "--", file])?;
-    let revision = String::from_utf8(output.stdout)?.trim().to_owned();
+    let said = bytes_of_git(root, &["log", "-1", "--format=%H", "--", file])?;
+    let revision = String::from_utf8(said)?.trim().to_owned();
     ensure!(!revision.is_empty(), "{file} was never committed");
     Ok(revision)
 }
@@ -29,24 +30,9 @@ pub(super) fn tree_at(root: &Path, revision: &str) -> anyhow::Result<Tree> {
     let folder = tempfile::tempdir()?;
     let packed = folder.path().join("sources.tar");
     let output = format!("--output={}", packed.display());
-    git(root, &["archive", "--format=tar", &output, revision, "crates"])?;
-    let unpacked = Command::new("tar")
-        .args(["-x", "-f"])
-        .arg(&packed)
-        .arg("-C")
-        .arg(folder.path())
-        .status()
-        .context("starting tar")?;
-    ensure!(unpacked.success(), "tar cannot unpack what git packed");
+    bytes_of_git(root, &["archive", "--format=tar", &output, revision, "crates"])?;
+    bytes_of(Command::new("tar").args(["-x", "-f"]).arg(&packed).arg("-C").arg(folder.path()))?;
     Tree::read(folder.path())
-}
-
-fn git(root: &Path, args: &[&str]) -> anyhow::Result<Output> {
-    let output = Command::new("git").arg("-C").arg(root).args(args).output();
-    let output = output.context("starting git")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "git {}: {}", args.join(" "), said.trim());
-    Ok(output)
 }
 
 /// The rows of `now` that `before` has not, as often as each stands there.
@@ -92,11 +78,12 @@ mod tests {
         std::fs::create_dir_all(source.parent().expect("it has one")).expect("folders");
         let commit = |text: &str| {
             std::fs::write(&source, text).expect("a source");
-            git(root, &["add", "crates"]).expect("git takes it");
+            bytes_of_git(root, &["add", "crates"]).expect("git takes it");
             let who = ["-c", "user.name=t", "-c", "user.email=t@localhost"];
-            git(root, &[&who[..], &["commit", "-q", "-m", "x"]].concat()).expect("git commits it");
+            let commit = [&who[..], &["commit", "-q", "-m", "x"]].concat();
+            bytes_of_git(root, &commit).expect("git commits it");
         };
-        git(root, &["init", "-q"]).expect("git begins");
+        bytes_of_git(root, &["init", "-q"]).expect("git begins");
         commit("fn told() {}");
         let first = last_change(root, "crates/weir-core/src/x.rs").expect("it was committed");
         commit("fn kept() {}");

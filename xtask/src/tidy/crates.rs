@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
+use cargo_metadata::{DependencyKind, Metadata, Package};
 
 use super::{Finding, line_of};
+use crate::programs::locked_metadata;
 
 /// What one crate may use.
 struct Border {
@@ -199,6 +200,7 @@ const BORDERS: &[Border] = &[
         ours: &[
             "weir-core",
             "weir-engine",
+            "weir-install",
             "weir-mcp",
             "weir-providers",
             "weir-tools",
@@ -230,19 +232,7 @@ const IMPURE: &[&str] = &["tokio", "reqwest", "hyper", "sqlx", "rand", "mio", "a
 /// # Errors
 /// Cargo cannot say what the workspace is.
 pub(super) fn findings(root: &Path) -> anyhow::Result<Vec<Finding>> {
-    let metadata = MetadataCommand::new()
-        .manifest_path(root.join("Cargo.toml"))
-        .other_options(["--locked".to_owned(), "--offline".to_owned()])
-        .exec();
-    // Packages of other systems may never have been fetched here; then cargo must fetch them.
-    let metadata = match metadata {
-        Ok(metadata) => metadata,
-        Err(_) => MetadataCommand::new()
-            .manifest_path(root.join("Cargo.toml"))
-            .other_options(["--locked".to_owned()])
-            .exec()
-            .context("cargo metadata --locked")?,
-    };
+    let metadata = locked_metadata(root, &[])?;
     let mut found = Vec::new();
     for package in metadata.workspace_packages() {
         let manifest = package.manifest_path.as_std_path();

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use weir_core::ids::SessionId;
 use weir_tui::link::{BackendChannel, NoticeTone, SessionTarget, UiCommand, UiUpdate, WISHES_MAX};
 
 mod about;
@@ -56,6 +57,9 @@ pub struct FirstSession {
     pub flags: SessionOverrides,
     /// The first that is opened is chosen from the list.
     pub picks: FirstSessionPicker,
+    /// The name of the first new session, where the face gave it one before there was one; `None`: one is
+    /// made.
+    pub name: Option<SessionId>,
 }
 
 /// Whether the person chooses what is opened first.
@@ -77,7 +81,8 @@ pub async fn serve_link(
 ) {
     let BackendChannel { mut wishes, news } = far;
     let history = super::message_history_file(&cx);
-    let context = match LocalContext::new(cx, begin.flags, news.clone()) {
+    let shared = LocalContext::new(cx, begin.flags, news.clone());
+    let context = match shared.map(|context| context.with_name(begin.name)) {
         Ok(context) => Arc::new(context),
         Err(error) => {
             let _ = news.send(UiUpdate::Over(Some(format!("{error:#}")))).await;

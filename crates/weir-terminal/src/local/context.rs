@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
+use weir_core::ids::SessionId;
 use weir_install::context::InstallationContext;
-use weir_install::wiring::SessionOverrides;
+use weir_install::wiring::{self, SessionOverrides};
 use weir_tui::link::{NoticeTone, UiUpdate};
 
 use super::files::FileIndex;
@@ -33,6 +34,8 @@ pub(super) struct LocalContext {
     pub(super) lookups: Arc<Semaphore>,
     news: mpsc::Sender<UiUpdate>,
     shown: Mutex<Arc<ShownSession>>,
+    /// What the first new session is called.
+    name: Mutex<Option<SessionId>>,
 }
 
 impl LocalContext {
@@ -57,7 +60,24 @@ impl LocalContext {
             lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)),
             news,
             shown: Mutex::new(shown),
+            name: Mutex::new(None),
         })
+    }
+
+    /// The same, with a name for the first new session.
+    pub(super) fn with_name(self, name: Option<SessionId>) -> LocalContext {
+        LocalContext { name: Mutex::new(name), ..self }
+    }
+
+    /// The id of a session that is about to begin: the name that was given, until one has it.
+    pub(super) fn next_session_id(&self) -> SessionId {
+        let given = self.name.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        given.unwrap_or_else(wiring::new_session_id)
+    }
+
+    /// A session has the name that was given.
+    pub(super) fn forget_name(&self) {
+        *self.name.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The session that is shown.

@@ -369,9 +369,10 @@ impl SessionController {
             wiring::session_options(&shown.cx, wishes, None).await.map_err(take_up_error)?;
         let engine = wiring::open_engine(&shown.cx, LABEL).map_err(take_up_error)?;
         leftovers::remove_orphans(&shown.cx);
-        let id = wiring::new_session_id();
+        let id = self.context.next_session_id();
         let opened = engine.open(id.clone(), options).await;
         let handle = opened.map_err(|error| take_up_error(error.into()))?;
+        self.context.forget_name();
         let wishes = SessionOverrides { profile: None, ..wishes.clone() };
         let begun = ShownSession::new(Some(id), shown.cx.clone(), 0, wishes);
         let live = begun.set_live(handle);

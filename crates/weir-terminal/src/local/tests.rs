@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use weir_core::event::{Decision, Event, RunStatus};
-use weir_core::ids::{ApprovalId, Seq, SessionId};
+use weir_core::ids::{ApprovalId, Seq};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::profile::PermissionMode;
 use weir_install::context::NamedFolders;
@@ -73,7 +73,7 @@ impl House {
 
     async fn opened(&self, which: SessionTarget, flags: SessionOverrides) -> Face {
         let (link, far) = ui_channel_pair();
-        let begin = FirstSession { which, flags, picks: FirstSessionPicker::Nothing };
+        let begin = FirstSession { which, flags, picks: FirstSessionPicker::Nothing, name: None };
         let cx = self.cx();
         let served = tokio::spawn(async move {
             let (_printer, mut remarks) = mpsc::channel(1);

@@ -24,7 +24,7 @@ use crate::terminal;
 use weir_terminal::local::{self, FirstSession, FirstSessionPicker};
 use weir_terminal::remote;
 
-mod first;
+pub(super) mod first;
 mod keyboard;
 
 /// How long the session may take to be given back once the face has gone.
@@ -244,7 +244,7 @@ async fn choose_first_session(
     {
         models::chosen_model_name(cx, asked).await?;
     }
-    Ok(FirstSession { which, flags, picks })
+    Ok(FirstSession { which, flags, picks, name: None })
 }
 
 async fn find_named_session(

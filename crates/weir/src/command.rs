@@ -8,6 +8,7 @@ use weir_install::environment::ProcessEnvironment;
 use crate::failure::usage;
 use crate::options::{CliCommand, CliOptions};
 
+mod acp;
 pub(crate) mod agents;
 pub(crate) mod approvals;
 pub(crate) mod audit;
@@ -97,6 +98,7 @@ pub(crate) async fn run_command(
         CliCommand::Import(args) => import::run_import(&cx()?, &args),
         CliCommand::Agents(command) => agents::run_agents_command(&cx()?, command).await,
         CliCommand::Serve(args) => serve::run_server(cx()?, args).await,
+        CliCommand::Acp(args) => acp::serve_editor(cx()?, args).await,
         CliCommand::Backup(args) => backup::write_backup(&cx()?, &args).await,
         CliCommand::Restore(args) => backup::restore_backup(&cx()?, &args).await,
         CliCommand::Pause { reason } => pause::pause_store(&cx()?, reason).await,

@@ -21,7 +21,8 @@ mod terminal;
 
 /// Threads for work that blocks (files, git). Few: each costs memory, and they wait for one disk.
 const BLOCKING_THREADS_MAX: usize = 8;
-/// Threads beside the one that draws, in the terminal interface: the engine, and what is looked up.
+/// Threads beside the one that draws, in the terminal interface: the engine, and what is looked up. As many
+/// for the sessions of an editor.
 const TUI_THREADS: usize = 2;
 
 fn main() -> ExitCode {
@@ -110,7 +111,7 @@ fn run(options: options::CliOptions, words: &[&str]) -> anyhow::Result<ExitCode>
     // terminal interface has a thread for itself: what the engine does never makes a key wait.
     let mut runtime = match options.command {
         Some(options::CliCommand::Serve(_)) => tokio::runtime::Builder::new_multi_thread(),
-        None => {
+        None | Some(options::CliCommand::Acp(_)) => {
             let mut few = tokio::runtime::Builder::new_multi_thread();
             few.worker_threads(TUI_THREADS).max_blocking_threads(BLOCKING_THREADS_MAX);
             few

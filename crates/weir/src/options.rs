@@ -12,6 +12,7 @@ use weir_install::environment::ProcessEnvironment;
 
 use crate::terminal;
 
+mod acp;
 mod agents;
 mod approvals;
 mod backup;
@@ -34,6 +35,7 @@ mod tools;
 mod trust;
 mod tui;
 
+pub(crate) use acp::AcpArgs;
 pub(crate) use agents::{
     AgentNameArgs, AgentsAddArgs, AgentsCommand, AgentsDaemonArgs, AgentsHistoryArgs,
     AgentsRunArgs, MissedWord, OnAskWord, PromptModeWord,
@@ -228,6 +230,7 @@ pub(crate) enum CliCommand {
     McpServers(McpServersCommand),
     /// Start the server: web interface, API, scheduled agents, user accounts
     Serve(ServeArgs),
+    Acp(AcpArgs),
     Backup(BackupArgs),
     Restore(RestoreArgs),
     /// Add, list, run and pause scheduled agents; run the daemon that starts them

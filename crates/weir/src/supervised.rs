@@ -14,6 +14,7 @@ use crate::failure::usage;
 
 /// What only a person does: command and subcommand; an empty one means all of them.
 const REFUSED: &[(&str, &str)] = &[
+    ("acp", ""),
     ("trust", ""),
     ("permissions", "add"),
     ("permissions", "remove"),

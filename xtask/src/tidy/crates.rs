@@ -131,6 +131,13 @@ const BORDERS: &[Border] = &[
         never: &["clap", "axum", "sqlx", "git2", "crossterm", "ratatui"],
         only: &[],
     },
+    // One more face on the link: it knows no engine, no command line and no screen.
+    Border {
+        krate: "weir-acp",
+        ours: &["weir-core", "weir-engine", "weir-install", "weir-terminal", "weir-tui"],
+        never: &["clap", "axum", "reqwest", "sqlx", "git2", "crossterm", "ratatui"],
+        only: &[],
+    },
     Border { krate: "weir-script", ours: &["weir-engine", "weir-sandbox"], never: HTTP, only: &[] },
     Border { krate: "weir-documents", ours: &["weir-core"], never: HTTP, only: &[] },
     // Passages, words and vectors: pure.
@@ -162,6 +169,7 @@ const BORDERS: &[Border] = &[
     Border {
         krate: "weir",
         ours: &[
+            "weir-acp",
             "weir-core",
             "weir-engine",
             "weir-install",

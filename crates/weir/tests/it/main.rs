@@ -1,6 +1,7 @@
 //! The program from outside: the real binary in folders of its own. Not here: `weir serve`, whose tests
 //! are those of `weir-server`.
 
+mod acp;
 mod agents;
 mod approvals;
 mod attach;

@@ -26,7 +26,7 @@ const KNOWN: [(&str, &str, &str); 4] = [
 const LISTED_MAX: usize = 60;
 
 /// How it ended.
-pub(super) enum SetupOutcome {
+pub(in crate::command) enum SetupOutcome {
     /// A model can be asked: with these surroundings, and this model where one was chosen.
     Ready(Box<InstallationContext>, Option<String>),
     /// The person left.
@@ -44,7 +44,7 @@ enum StepOutcome {
 ///
 /// # Errors
 /// The terminal cannot be used, or the settings cannot be read.
-pub(super) async fn run_model_setup(
+pub(in crate::command) async fn run_model_setup(
     cx: InstallationContext,
     missing: MissingForModel,
 ) -> anyhow::Result<SetupOutcome> {

@@ -1,0 +1,360 @@
+//! One session of the editor: what it orders becomes wishes of a link, what the link tells becomes updates
+//! and answers. Opened, served and left in one task.
+//!
+//! Beside it: `orders` (what is ordered), `opening`, `prompts` (turns and their ends), `asks` (questions to
+//! the person), `settings` (modes and options). Not here: running anything, which the other end of the link
+//! does (`weir_terminal::local`).
+
+use std::collections::BTreeMap;
+use std::future;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
+use weir_core::ids::{Seq, SessionId};
+use weir_core::model::StopReason;
+use weir_core::view::told::FactTone;
+use weir_core::view::transcript::{PlacedFact, TranscriptChange as Change};
+use weir_terminal::local::{self, FirstSession, FirstSessionPicker};
+use weir_tui::link::{
+    CommandTicket, ListResult, NoticeTone, SessionTarget, SlashCommandInfo, UiChannel, UiCommand,
+    UiUpdate, ui_channel_pair,
+};
+
+use crate::options::{HeldSettings, SettingChoices};
+use crate::permission::PermissionReply;
+use crate::render::{FactAge, SessionRender};
+use crate::rpc::{EditorPeer, RequestId, RpcError};
+use crate::wire::{EmptyResult, OpenResult, SessionUpdate, UpdateParams};
+
+mod asks;
+mod opening;
+mod orders;
+mod prompts;
+mod settings;
+
+use asks::AskedQuestion;
+pub(crate) use orders::{
+    ChangeReply, OrderSender, SessionOpening, SessionOrder, SessionStart, order_channel,
+};
+use prompts::PendingPrompt;
+use settings::PendingChange;
+
+/// How long a session may take to be given back.
+const LEAVE_WAIT: Duration = Duration::from_secs(15);
+/// How often what calls print is told.
+const PROGRESS_EVERY: Duration = Duration::from_millis(200);
+/// By which the lists are known.
+const MODELS_TICKET: CommandTicket = 1;
+const PROFILES_TICKET: CommandTicket = 2;
+
+/// What a session is about.
+struct EditorSession {
+    id: SessionId,
+    peer: EditorPeer,
+    wishes: mpsc::Sender<UiCommand>,
+    render: SessionRender,
+    held: HeldSettings,
+    choices: SettingChoices,
+    commands: Vec<SlashCommandInfo>,
+    prompts: Vec<PendingPrompt>,
+    changes: Vec<PendingChange>,
+    asked: BTreeMap<String, AskedQuestion>,
+    answers: JoinSet<(String, PermissionReply)>,
+    opening: SessionOpening,
+    /// The request to open it was answered.
+    is_open: bool,
+    /// The editor wants what is on to end.
+    is_cancelling: bool,
+    /// Facts that were there when it was opened.
+    known: Seq,
+    seq: Seq,
+    /// What was told of it since it was opened.
+    heard: HeardParts,
+    /// What the link said went wrong, last.
+    trouble: Option<String>,
+    last_stop: Option<StopReason>,
+}
+
+/// What was told of a session that opens.
+#[derive(Debug, Clone, Copy, Default)]
+struct HeardParts {
+    is_opened: bool,
+    has_settings: bool,
+    has_models: bool,
+    has_profiles: bool,
+}
+
+/// Whether the link goes on.
+#[derive(Debug, PartialEq, Eq)]
+enum LinkState {
+    Open,
+    Over(Option<String>),
+}
+
+/// Opens a session, serves it, and gives it back.
+pub(crate) async fn run_session(
+    start: SessionStart,
+    peer: EditorPeer,
+    mut orders: mpsc::Receiver<SessionOrder>,
+) {
+    let (UiChannel { wishes, mut news }, far) = ui_channel_pair();
+    let root = start.cx.folder.display().to_string();
+    let mut session = EditorSession {
+        id: start.id.clone(),
+        peer,
+        wishes,
+        render: SessionRender::new(root, start.style),
+        held: HeldSettings::default(),
+        choices: SettingChoices::default(),
+        commands: Vec::new(),
+        prompts: Vec::new(),
+        changes: Vec::new(),
+        asked: BTreeMap::new(),
+        answers: JoinSet::new(),
+        opening: start.opening,
+        is_open: false,
+        is_cancelling: false,
+        known: 0,
+        seq: 0,
+        heard: HeardParts::default(),
+        trouble: None,
+        last_stop: None,
+    };
+    let (which, name) = match start.opening {
+        SessionOpening::New => (SessionTarget::New, Some(start.id)),
+        SessionOpening::Load | SessionOpening::Resume => (SessionTarget::Existing(start.id), None),
+    };
+    let begin =
+        FirstSession { which, flags: start.flags, picks: FirstSessionPicker::Nothing, name };
+    let cx = start.cx;
+    let mut served = tokio::spawn(async move {
+        // What would be printed goes to standard error, which is nobody's screen here.
+        let (_printer, mut remarks) = mpsc::channel(1);
+        local::serve_link(cx, begin, &mut remarks, far).await;
+    });
+    let closing = match session.wait_until_open(&mut news).await {
+        Ok(()) => {
+            session.announce(&start.request).await;
+            session.serve_orders(&mut news, &mut orders).await
+        }
+        Err(error) => {
+            session.peer.send_answer::<EmptyResult>(&start.request, Err(error)).await;
+            None
+        }
+    };
+    // Nothing more is ordered of it.
+    orders.close();
+    session.leave(&mut news).await;
+    if tokio::time::timeout(LEAVE_WAIT, &mut served).await.is_err() {
+        served.abort();
+    }
+    if let Some(request) = closing {
+        session.peer.send_answer(&request, Ok(EmptyResult::new())).await;
+    }
+}
+
+impl EditorSession {
+    /// Serves it until it is closed or over. Gives the request back that closed it.
+    async fn serve_orders(
+        &mut self,
+        news: &mut mpsc::Receiver<UiUpdate>,
+        orders: &mut mpsc::Receiver<SessionOrder>,
+    ) -> Option<RequestId> {
+        let mut progress = tokio::time::interval(PROGRESS_EVERY);
+        progress.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let changes_late = self.first_deadline();
+            let late = async {
+                match changes_late {
+                    Some(until) => tokio::time::sleep_until(until).await,
+                    None => future::pending().await,
+                }
+            };
+            tokio::select! {
+                order = orders.recv() => match order {
+                    Some(SessionOrder::Close(request)) => return Some(request),
+                    Some(order) => self.take_order(order).await,
+                    None => return None,
+                },
+                update = news.recv() => {
+                    let state = match update {
+                        Some(update) => self.take_update(update).await,
+                        None => LinkState::Over(None),
+                    };
+                    if let LinkState::Over(why) = state {
+                        self.fail_prompts(why.unwrap_or_else(|| "the session is over".into())).await;
+                        return None;
+                    }
+                }
+                Some(answer) = self.answers.join_next(), if !self.answers.is_empty() => {
+                    // One that was stopped says nothing.
+                    if let Ok((name, reply)) = answer {
+                        self.take_reply(&name, reply).await;
+                    }
+                }
+                () = late => self.settle_late_changes().await,
+                _ = progress.tick(), if self.render.has_progress() => {
+                    for update in self.render.take_progress() {
+                        self.send_update(update).await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn take_order(&mut self, order: SessionOrder) {
+        match order {
+            SessionOrder::Prompt { request, blocks } => self.say_prompt(request, blocks).await,
+            SessionOrder::Cancel => self.cancel_turn(),
+            SessionOrder::CancelRequest(request) => {
+                if self.prompts.iter().any(|prompt| prompt.request == request) {
+                    self.cancel_turn();
+                }
+            }
+            SessionOrder::Change { request, wish, reply } => {
+                self.wish_change(request, wish, reply).await;
+            }
+            SessionOrder::Describe(request) => {
+                let result = OpenResult { session_id: None, ..self.describe() };
+                self.peer.send_answer(&request, Ok(result)).await;
+            }
+            // Taken before it comes here.
+            SessionOrder::Close(_) => (),
+        }
+    }
+
+    async fn take_update(&mut self, update: UiUpdate) -> LinkState {
+        match update {
+            UiUpdate::Opened { known, named, .. } => {
+                if self.heard.is_opened {
+                    self.render.begin_again();
+                }
+                (self.heard.is_opened, self.known, self.seq) = (true, known, 0);
+                self.commands = named;
+                if self.is_open {
+                    self.tell_commands().await;
+                }
+            }
+            UiUpdate::Fact { seq, ts, event } => {
+                self.take_fact(&PlacedFact { seq, ts, event }).await;
+            }
+            UiUpdate::Signal { kind, subject, text } => {
+                if let Some(update) = self.render.take_signal(kind, &subject, &text) {
+                    self.send_update(update).await;
+                }
+            }
+            UiUpdate::Settings { model, profile, permission, thinking } => {
+                let held = HeldSettings { model, profile, permission, thinking };
+                self.hear_settings(held).await;
+            }
+            UiUpdate::Listed { ticket, items } => self.hear_list(ticket, items).await,
+            UiUpdate::Failed { ticket, .. } => {
+                self.hear_list(ticket, ListResult::Choices(Vec::new())).await;
+            }
+            UiUpdate::Notice { tone, text } => self.hear_notice(tone, &text).await,
+            UiUpdate::Refused { client_id, why } => self.refuse_prompt(&client_id, why).await,
+            UiUpdate::Over(why) => return LinkState::Over(why),
+            // Nothing of this was asked for, or an editor has its own.
+            UiUpdate::Text { .. }
+            | UiUpdate::Clipboard { .. }
+            | UiUpdate::Shell { .. }
+            | UiUpdate::Branch(_)
+            | UiUpdate::Lost(_)
+            | UiUpdate::History(_) => (),
+        }
+        LinkState::Open
+    }
+
+    async fn take_fact(&mut self, fact: &PlacedFact) {
+        let age = if fact.seq <= self.known { FactAge::Old } else { FactAge::Fresh };
+        self.seq = fact.seq;
+        let rendered = self.render.take_fact(fact, age);
+        if age == FactAge::Fresh || self.opening == SessionOpening::Load {
+            for update in rendered.updates {
+                self.send_update(update).await;
+            }
+        }
+        for change in rendered.changes {
+            self.follow_change(change).await;
+        }
+    }
+
+    /// What a change means beside what is shown of it.
+    async fn follow_change(&mut self, change: Change) {
+        match change {
+            Change::InputSaid(at) | Change::InputDelivered(at) => {
+                self.prompt_was_told(at.fact.client_id.as_deref());
+            }
+            Change::InputQueued(at) => {
+                self.prompt_was_queued(at.fact.client_id.as_deref(), at.fact.input);
+            }
+            Change::InputWithdrawn(at) | Change::InputUnsaid(at) => {
+                self.prompt_was_withdrawn(at.fact.client_id.as_deref()).await;
+            }
+            Change::ReplyAdded(at) => self.last_stop = Some(at.fact.stop),
+            Change::AskOpened(ask) if self.is_open => self.open_ask(ask).await,
+            Change::AskClosed { name, .. } => self.close_ask(&name).await,
+            Change::SettingsChanged => {
+                let held = HeldSettings::of_visible(self.render.view().settings());
+                self.hear_settings(held).await;
+            }
+            Change::RunEnded(at) => self.run_ended(&at.fact).await,
+            // Shown, and nothing else.
+            Change::AskOpened(_)
+            | Change::RunStarted
+            | Change::RequestStarted(_)
+            | Change::StreamAbandoned
+            | Change::ImageAdded(_)
+            | Change::CallAdded(_)
+            | Change::CallChanged(_)
+            | Change::CallEnded(_)
+            | Change::UnknownCallsChanged
+            | Change::PlanChanged => (),
+        }
+    }
+
+    async fn hear_notice(&mut self, tone: NoticeTone, text: &str) {
+        let tone = match tone {
+            NoticeTone::Quiet => FactTone::Quiet,
+            NoticeTone::Good => FactTone::Good,
+            NoticeTone::Bad => {
+                self.trouble = Some(text.to_owned());
+                FactTone::Bad
+            }
+        };
+        // Before it is open, what went wrong is the answer.
+        if let Some(update) = self.render.remark(tone, text).filter(|_| self.is_open) {
+            self.send_update(update).await;
+        }
+    }
+
+    async fn send_update(&self, update: SessionUpdate) {
+        let params = UpdateParams { session_id: self.id.as_str(), update: &update };
+        self.peer.send_notification("session/update", &params).await;
+    }
+
+    /// Wishes something of the link. Never waits: the link may wait for this task to take its news.
+    fn send_wish(&self, wish: UiCommand) -> Result<(), RpcError> {
+        let full = |_| RpcError::internal("the session has too much to do; try again in a moment");
+        self.wishes.try_send(wish).map_err(full)
+    }
+
+    /// Gives the session back: what is on ends, and nobody waits for it any more.
+    async fn leave(&mut self, news: &mut mpsc::Receiver<UiUpdate>) {
+        self.answers.abort_all();
+        // A link that is over or full goes by its other end, which is dropped below.
+        let _ = self.wishes.try_send(UiCommand::Leave);
+        let over = async {
+            while let Some(update) = news.recv().await {
+                if self.take_update(update).await != LinkState::Open {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(LEAVE_WAIT, over).await;
+        news.close();
+        self.end_prompts().await;
+    }
+}

@@ -1,0 +1,87 @@
+//! What the connection gives to a session: how it begins, and what the editor orders of it. Not here: what
+//! is done then.
+
+use tokio::sync::mpsc;
+use weir_core::ids::SessionId;
+use weir_install::context::InstallationContext;
+use weir_install::wiring::SessionOverrides;
+
+use crate::options::SettingWish;
+use crate::render::NoticeStyle;
+use crate::rpc::RequestId;
+use crate::wire::ContentBlock;
+
+/// Orders that may wait for a session.
+const ORDERS_MAX: usize = 64;
+
+/// How a session is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionOpening {
+    /// It is new.
+    New,
+    /// It exists, and everything in it is told.
+    Load,
+    /// It exists, and nothing of what it was is told.
+    Resume,
+}
+
+/// What a session needs to begin.
+pub(crate) struct SessionStart {
+    /// The program in the folder of the session.
+    pub(crate) cx: InstallationContext,
+    /// What the flags say.
+    pub(crate) flags: SessionOverrides,
+    /// Which session.
+    pub(crate) id: SessionId,
+    /// How it is opened.
+    pub(crate) opening: SessionOpening,
+    /// The request that is answered once it is open.
+    pub(crate) request: RequestId,
+    /// How the editor is told lines for the person.
+    pub(crate) style: NoticeStyle,
+}
+
+/// What the editor orders of a session that is open.
+pub(crate) enum SessionOrder {
+    /// Say this, and answer when the turn is over.
+    Prompt {
+        /// The request.
+        request: RequestId,
+        /// What is said.
+        blocks: Vec<ContentBlock>,
+    },
+    /// End what is on.
+    Cancel,
+    /// The same, where this request is one of the session.
+    CancelRequest(RequestId),
+    /// Change a setting.
+    Change {
+        /// The request.
+        request: RequestId,
+        /// To what.
+        wish: SettingWish,
+        /// What the answer is.
+        reply: ChangeReply,
+    },
+    /// Answer as if it were opened now.
+    Describe(RequestId),
+    /// Give it back.
+    Close(RequestId),
+}
+
+/// What the answer to a change is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChangeReply {
+    /// Nothing.
+    Nothing,
+    /// All options.
+    Options,
+}
+
+/// The way to a session.
+pub(crate) type OrderSender = mpsc::Sender<SessionOrder>;
+
+/// A way to a session, and its other end.
+pub(crate) fn order_channel() -> (OrderSender, mpsc::Receiver<SessionOrder>) {
+    mpsc::channel(ORDERS_MAX)
+}

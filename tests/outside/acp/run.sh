@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Clients of the Agent Client Protocol that nobody here wrote, before `weir acp` (F3, R1): `acpx` and the
+# protocol's own library. Every line of both sides is held against the published JSON Schema.
+set -euo pipefail
+. "$(dirname "$0")/../lib.sh"
+here=$root/tests/outside/acp
+modules=${WEIR_ACP_NODE:-$cache/acp/node_modules}
+node=${WEIR_ACP_NODE_PROGRAM:-$modules/node/bin/node}
+schema=$modules/@agentclientprotocol/sdk/schema/v1/schema.json
+needs "$weir" "run cargo build -p weir"
+needs "$python" "run ./test, which installs it"
+needs "$modules/acpx/dist/cli.js" "run ./test, which installs it"
+needs "$node" "run ./test, which installs it"
+weir_home "$scratch/person"
+mkdir -p "$XDG_CONFIG_HOME/weir" "$scratch/work"
+record=$scratch/record.jsonl
+
+# play SCRIPT: from now on the model plays it, and the record begins anew.
+play() {
+  { printf 'name: acp\n\n'; cat; } >"$scratch/acp.script"
+  printf 'model = "script:%s"\n' "$scratch/acp.script" >"$XDG_CONFIG_HOME/weir/config.toml"
+  rm -f "$record" "$scratch"/work/*
+}
+
+agent=("$python" "$here/tee.py" "$record" "$weir" acp)
+acpx() { timeout 120 "$node" "$modules/acpx/dist/cli.js" --agent "${agent[*]}" --cwd "$scratch/work" "$@"; }
+valid() { "$python" "$here/judge.py" "$schema" "$record" "$@"; }
+
+writes() {
+  play <<'SCRIPT'
+says: I write.
+calls: append_to_file {"path": "a.txt", "content": "one\n"}
+
+says: It is written.
+SCRIPT
+}
+
+# One prompt, everything allowed.
+allowed() {
+  writes
+  acpx --approve-all --format json exec "Write." >"$scratch/out" || { cat "$scratch/out"; return 1; }
+  grep -q 'It is written' "$scratch/out" || { cat "$scratch/out"; return 1; }
+  [ "$(cat "$scratch/work/a.txt")" = one ] || return 1
+  valid initialize session/new session/prompt session/request_permission session/update tool_call
+}
+
+# One prompt, everything refused: the file is not there, and the agent says what it has to say.
+refused() {
+  writes
+  acpx --deny-all --format json exec "Write." >"$scratch/out" || true
+  [ ! -e "$scratch/work/a.txt" ] || return 1
+  valid session/request_permission tool_call_update
+}
+
+# A session that is kept: prompted, set and closed by commands of their own.
+kept() {
+  play <<'SCRIPT'
+says: Hello.
+
+says: Hello again.
+SCRIPT
+  acpx --approve-all sessions new || return 1
+  acpx --approve-all --format quiet "Hello?" | grep -q 'Hello' || return 1
+  acpx set-mode plan || return 1
+  acpx --approve-all --format quiet "And now?" | grep -q 'Hello again' || return 1
+  acpx sessions close || return 1
+  valid session/new session/prompt session/set_mode
+}
+
+# The protocol's own library, with questions, settings, the end of a turn, and a session that is loaded.
+library() {
+  play <<'SCRIPT'
+says: I write.
+calls: append_to_file {"path": "a.txt", "content": "one\n"}
+
+says: It is written.
+
+says: Again.
+calls: update_todo_list {"items": [{"text": "Write twice", "status": "in_progress"}]}
+calls: append_to_file {"path": "a.txt", "content": "two\n"}
+
+says: Twice.
+
+error: hang
+says: Never.
+SCRIPT
+  cp "$here/client.mjs" "$scratch/client.mjs"
+  ln -sfn "$modules" "$scratch/node_modules"
+  timeout 120 "$node" "$scratch/client.mjs" "$scratch/work" "${agent[@]}" || return 1
+  valid session/load session/resume session/list session/close session/cancel session/set_config_option \
+    plan usage_update current_mode_update available_commands_update user_message_chunk
+}
+
+checked "acpx: a prompt with everything allowed" allowed
+checked "acpx: a prompt with everything refused" refused
+checked "acpx: a session that is kept" kept
+checked "the protocol's library: a session from beginning to end, and loaded" library
+closing acp

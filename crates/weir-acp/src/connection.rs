@@ -325,15 +325,17 @@ impl EditorConnection {
         self.cx.local_store().map_err(|error| RpcError::internal(format!("{error:#}")))?;
         let cx = self.cx.in_folder(folder);
         let cx = cx.map_err(|error| RpcError::invalid_params(format!("{error:#}")))?;
+        let mut remarks = Vec::new();
         if params.mcp_servers.as_ref().is_some_and(|servers| !servers.is_empty()) {
-            tracing::warn!(
-                "servers of the editor are not used: add them with `weir mcp-servers add`"
+            remarks.push(
+                "MCP servers of the editor are not used: add them with `weir mcp-servers add`"
+                    .into(),
             );
         }
         let name = id.to_string();
         let (orders, ordered) = order_channel();
         let (flags, style, peer) = (self.flags.clone(), self.style, self.peer.clone());
-        let start = SessionStart { cx, flags, id, opening, request, style };
+        let start = SessionStart { cx, flags, id, opening, request, style, remarks };
         let task = tokio::spawn(async move {
             if opening == SessionOpening::New
                 && let Err(error) = lookups::check_model(&start.cx, &start.flags).await

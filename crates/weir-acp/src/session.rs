@@ -58,6 +58,8 @@ struct EditorSession {
     held: HeldSettings,
     choices: SettingChoices,
     commands: Vec<SlashCommandInfo>,
+    /// What the person is told once it is open.
+    remarks: Vec<String>,
     prompts: Vec<PendingPrompt>,
     changes: Vec<PendingChange>,
     asked: BTreeMap<String, AskedQuestion>,
@@ -109,6 +111,7 @@ pub(crate) async fn run_session(
         held: HeldSettings::default(),
         choices: SettingChoices::default(),
         commands: Vec::new(),
+        remarks: start.remarks,
         prompts: Vec::new(),
         changes: Vec::new(),
         asked: BTreeMap::new(),
@@ -227,12 +230,13 @@ impl EditorSession {
 
     async fn take_update(&mut self, update: UiUpdate) -> LinkState {
         match update {
-            UiUpdate::Opened { known, named, .. } => {
+            UiUpdate::Opened { known, named, about, .. } => {
                 if self.heard.is_opened {
                     self.render.begin_again();
                 }
                 (self.heard.is_opened, self.known, self.seq) = (true, known, 0);
                 self.commands = named;
+                self.remarks.extend(about.notes);
                 if self.is_open {
                     self.tell_commands().await;
                 }

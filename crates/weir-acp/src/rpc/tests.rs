@@ -1,5 +1,6 @@
 //! Lines that are good, bad and too long.
 
+use proptest::prelude::*;
 use serde_json::json;
 use tokio::io::BufReader;
 
@@ -75,4 +76,21 @@ async fn r1_lines_are_bounded_and_the_next_one_is_read() {
     let line = |text: &str| ReadLine::Line(text.as_bytes().to_vec());
     let expected = [ReadLine::TooLong, line("{\"a\":1}\r"), line(&"y".repeat(16)), line("end")];
     assert_eq!(read, expected);
+}
+
+proptest! {
+    #[test]
+    fn z10_any_line_is_a_message_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        IncomingMessage::parse_line(&bytes);
+    }
+
+    #[test]
+    fn z10_a_message_with_any_change_is_one_or_an_error(at in 0_usize..90, byte in any::<u8>()) {
+        let mut line = br#"{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}"#.to_vec();
+        let place = at % line.len();
+        line[place] = byte;
+        if let IncomingMessage::Invalid { error, .. } = IncomingMessage::parse_line(&line) {
+            prop_assert!([PARSE_ERROR, INVALID_REQUEST].contains(&error.code));
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use weir_core::view::told::FactTone;
 use weir_tui::link::{SlashCommandInfo, UiCommand, UiUpdate};
 
 use super::{EditorSession, LinkState, MODELS_TICKET, PROFILES_TICKET, SessionOpening};
@@ -71,6 +72,11 @@ impl EditorSession {
         self.peer.send_answer(request, Ok(result)).await;
         self.is_open = true;
         self.tell_commands().await;
+        for remark in std::mem::take(&mut self.remarks) {
+            if let Some(update) = self.render.remark(FactTone::Quiet, &remark) {
+                self.send_update(update).await;
+            }
+        }
         if self.opening != SessionOpening::New {
             let open = self.render.open_call_updates();
             for update in open.into_iter().chain(self.render.usage_update()) {

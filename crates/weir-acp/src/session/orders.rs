@@ -39,6 +39,8 @@ pub(crate) struct SessionStart {
     pub(crate) request: RequestId,
     /// How the editor is told lines for the person.
     pub(crate) style: NoticeStyle,
+    /// What the person is told of it.
+    pub(crate) remarks: Vec<String>,
 }
 
 /// What the editor orders of a session that is open.

@@ -4,6 +4,7 @@ use weir_core::event::{RunFinished, RunStatus};
 use weir_core::ids::InputId;
 use weir_core::input::PersonCommand;
 use weir_core::model::StopReason;
+use weir_core::view::told::FactTone;
 use weir_install::wiring;
 use weir_tui::link::UiCommand;
 
@@ -153,7 +154,14 @@ impl EditorSession {
     /// A run came to rest, and with it the turns of which the model was told.
     pub(super) async fn run_ended(&mut self, end: &RunFinished) {
         let outcome = turn_end(end, self.last_stop.take());
+        let before = self.prompts.len();
         self.end_told_prompts(&outcome).await;
+        // Where nobody waits for the end of the turn, what went wrong is said.
+        if let (Err(error), true) = (&outcome, self.is_open && before == self.prompts.len())
+            && let Some(update) = self.render.remark(FactTone::Bad, &error.message)
+        {
+            self.send_update(update).await;
+        }
         self.is_cancelling = false;
     }
 

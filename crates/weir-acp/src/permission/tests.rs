@@ -19,6 +19,10 @@ fn asked(more: &Value) -> ApprovalRequested {
     }
 }
 
+fn rule() -> Value {
+    json!({"action": "allow", "rule": "Shell(cargo test:*)", "source": "answer"})
+}
+
 fn question(more: &Value) -> PermissionParams {
     let ask = PendingAsk::Approval(SharedFact::from(asked(more)));
     permission_question("s", &ask, &Transcript::default(), "/w").expect("it can be asked")
@@ -31,7 +35,7 @@ fn offered(params: &PermissionParams) -> Vec<(&str, PermissionKind)> {
 #[test]
 fn r1_an_approval_offers_once_session_always_and_no() {
     use PermissionKind::{AllowAlways, AllowOnce, RejectOnce};
-    let rules = json!({"rules": ["Shell(cargo test:*)"]});
+    let rules = json!({"rules": [rule()]});
     let all = [
         ("once", AllowOnce),
         ("session", AllowAlways),
@@ -42,9 +46,9 @@ fn r1_an_approval_offers_once_session_always_and_no() {
     // What is asked exactly is allowed once or not at all.
     let exact = question(&json!({}));
     assert_eq!(offered(&exact), [("once", AllowOnce), ("deny", RejectOnce)]);
-    let bound = question(&json!({"rules": ["Shell(cargo test:*)"], "bound": true}));
+    let bound = question(&json!({"rules": [rule()], "bound": true}));
     assert_eq!(offered(&bound), [all[0], all[1], all[3]]);
-    let often = question(&json!({"rules": ["Shell(cargo test:*)"], "often": true}));
+    let often = question(&json!({"rules": [rule()], "often": true}));
     assert_eq!(offered(&often), [all[1], all[0], all[2], all[3]]);
 }
 

@@ -36,6 +36,8 @@ struct ToldCall {
     status: Option<ToolCallStatus>,
     /// What it touches was told.
     is_inspected: bool,
+    /// What came of it was told.
+    is_ended: bool,
     /// The end of what it printed.
     output: String,
     /// Some of that was not told yet.
@@ -83,7 +85,7 @@ impl RenderedCalls {
             let contents = diff.map(|diff| diff_contents(diff, root)).unwrap_or_default();
             change.content = Some(contents).filter(|found| !found.is_empty());
         }
-        if entry.stage.is_over() {
+        if entry.stage.is_over() && !std::mem::replace(&mut told.is_ended, true) {
             change.content = Some(final_content(entry, root));
             told.output.clear();
             told.has_news = false;

@@ -216,7 +216,7 @@ fn r1_a_question_outlives_a_kill_and_its_call_happens_once() {
     });
     assert_eq!(house.read("work/a.txt").as_deref(), Some("one\n"));
     // The session is the same one in a terminal.
-    let text = house.ok(&["sessions", "export", &session, "--format", "md"]);
+    let text = house.ok(&["sessions", "export", &session, "--format", "markdown"]);
     assert!(text.contains("It is written."), "{text}");
 }
 
@@ -311,4 +311,37 @@ async fn f3_when_the_editor_goes_the_program_ends_and_prints_nothing_else() {
     for line in ended.out.lines() {
         serde_json::from_str::<Value>(line).expect("each line is a message");
     }
+}
+
+#[test]
+fn r1_questions_of_the_agent_are_chosen_from_or_answered_by_the_next_prompt() {
+    let script = "calls: ask_followup_question {\"question\": \"Which colour?\", \"options\": [\"red\", \"blue\"]}\n\n\
+        expect: result \"blue\"\ncalls: ask_followup_question {\"question\": \"And why?\"}\n\n\
+        expect: result \"I like it.\"\nsays: Thanks.\n";
+    let house = house(script);
+    let mut editor = Editor::start(&house, &[]);
+    let session = editor.open_new();
+    let prompt = editor.begin_prompt(&session, "Paint.");
+    let question = editor.decide("choice-1");
+    assert_eq!(question["toolCall"]["title"], "Which colour?", "{question}");
+    assert_eq!(editor.answer_to(prompt)["result"]["stopReason"], "end_turn");
+    assert!(editor.words("agent_message_chunk").contains("And why?"));
+    let prompt = editor.begin_prompt(&session, "I like it.");
+    assert_eq!(editor.answer_to(prompt)["result"]["stopReason"], "end_turn");
+    assert!(editor.words("agent_message_chunk").ends_with("Thanks."));
+}
+
+#[test]
+fn r1_a_turn_that_is_stopped_while_it_asks_does_nothing() {
+    let house = house(WRITES);
+    let mut editor = Editor::start(&house, &[]);
+    let session = editor.open_new();
+    let prompt = editor.begin_prompt(&session, "Write.");
+    let is_question = |line: &Value| line["method"] == "session/request_permission";
+    let question = editor.next("a question", is_question);
+    editor.notify("session/cancel", &json!({"sessionId": session}));
+    let outcome = json!({"outcome": {"outcome": "cancelled"}});
+    editor.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": outcome}));
+    assert_eq!(editor.answer_to(prompt)["result"]["stopReason"], "cancelled");
+    assert_eq!(house.read("work/a.txt"), None);
 }

@@ -103,14 +103,14 @@ pub async fn serve_editor(
                 let most = LINE_BYTES_MAX >> 20;
                 let error =
                     RpcError::new(INVALID_REQUEST, format!("a line has more than {most} MB"));
-                let id = RequestId::null();
+                let id = RequestId::null_id();
                 connection.take_message(IncomingMessage::Invalid { id, error }).await;
             }
             Ok(ReadLine::End) => break Ok(()),
             Err(error) => break Err(error.into()),
         }
     };
-    connection.leave().await;
+    connection.give_sessions_back().await;
     if tokio::time::timeout(WRITE_WAIT, &mut writer).await.is_err() {
         writer.abort();
     }
@@ -151,7 +151,7 @@ impl EditorConnection {
         params: Value,
     ) -> Result<(), RpcError> {
         if method == "initialize" {
-            return self.initialize(id, read_params(params)?).await;
+            return self.answer_initialize(id, read_params(params)?).await;
         }
         if !self.is_initialized {
             return Err(RpcError::new(INVALID_REQUEST, "the first request is `initialize`"));
@@ -182,7 +182,7 @@ impl EditorConnection {
         }
     }
 
-    async fn initialize(
+    async fn answer_initialize(
         &mut self,
         id: &RequestId,
         params: InitializeParams,
@@ -193,7 +193,7 @@ impl EditorConnection {
             None => NoticeStyle::Messages,
         };
         self.is_initialized = true;
-        let result = offered::initialize_result(able.auth.terminal);
+        let result = offered::initialize_result(&able.auth);
         self.peer.send_answer(id, Ok(result)).await;
         Ok(())
     }
@@ -266,7 +266,9 @@ impl EditorConnection {
     {
         while self.lookups.try_join_next().is_some() {}
         if self.lookups.len() >= LOOKUPS_MAX {
-            return Err(RpcError::internal("too much is looked up already; try again in a moment"));
+            return Err(RpcError::internal_error(
+                "too much is looked up already; try again in a moment",
+            ));
         }
         let looked = look(self.cx.clone(), self.flags.clone());
         let peer = self.peer.clone();
@@ -313,7 +315,7 @@ impl EditorConnection {
         self.sessions.retain(|_, seat| !seat.orders.is_closed());
         if self.sessions.len() >= SESSIONS_MAX {
             let why = format!("{SESSIONS_MAX} sessions are open already; close one");
-            return Err(RpcError::internal(why));
+            return Err(RpcError::internal_error(why));
         }
         let folder = Path::new(&params.cwd);
         if !folder.is_absolute() {
@@ -322,7 +324,7 @@ impl EditorConnection {
             )));
         }
         // One store for all sessions of this process.
-        self.cx.local_store().map_err(|error| RpcError::internal(format!("{error:#}")))?;
+        self.cx.local_store().map_err(|error| RpcError::internal_error(format!("{error:#}")))?;
         let cx = self.cx.in_folder(folder);
         let cx = cx.map_err(|error| RpcError::invalid_params(format!("{error:#}")))?;
         let mut remarks = Vec::new();
@@ -361,7 +363,7 @@ impl EditorConnection {
     }
 
     /// The editor has gone: every session is given back.
-    async fn leave(mut self) {
+    async fn give_sessions_back(mut self) {
         self.lookups.abort_all();
         let seats = std::mem::take(&mut self.sessions);
         let mut tasks: Vec<JoinHandle<()>> = Vec::new();

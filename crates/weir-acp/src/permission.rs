@@ -77,7 +77,7 @@ pub(crate) fn permission_question(
         }
         (None, Some(asked)) if !asked.options.is_empty() && !asked.multiple => {
             tool_call.title = Some(one_line(&asked.text));
-            tool_call.content = Some(vec![ToolCallContent::text(question_text(asked))]);
+            tool_call.content = Some(vec![ToolCallContent::text_content(question_text(asked))]);
             choice_options(asked)
         }
         (None, _) => return None,
@@ -208,9 +208,9 @@ fn approval_content(
         lines.push(OFTEN_ASKED.to_owned());
     }
     let lines: Vec<String> = lines.iter().map(|line| escape_words(line)).collect();
-    let mut contents = vec![ToolCallContent::text(lines.join("\n\n"))];
+    let mut contents = vec![ToolCallContent::text_content(lines.join("\n\n"))];
     if !asked.lines.is_empty() {
-        contents.push(ToolCallContent::text(escape_words(&lines_head(asked))));
+        contents.push(ToolCallContent::text_content(escape_words(&lines_head(asked))));
         asked.lines.iter().for_each(|line| contents.extend(step_content(line, root)));
         return contents;
     }
@@ -221,7 +221,7 @@ fn approval_content(
 /// A step of several that are asked about together.
 fn step_content(line: &ApprovalLine, root: &str) -> Vec<ToolCallContent> {
     let head = format!("{}\n\nWhy you are asked: {}", question_line(line), one_line(&line.reason));
-    let mut contents = vec![ToolCallContent::text(escape_words(&head))];
+    let mut contents = vec![ToolCallContent::text_content(escape_words(&head))];
     contents.extend(subject_content(line.diff.as_deref(), &line.input, root));
     contents
 }
@@ -238,7 +238,7 @@ fn subject_content(diff: Option<&str>, input: &Value, root: &str) -> Vec<ToolCal
     if cut < text.len() {
         shown.push_str(&format!("\n… {} more bytes are not shown here", text.len() - cut));
     }
-    vec![ToolCallContent::text(code_fence("json", &shown))]
+    vec![ToolCallContent::text_content(code_fence("json", &shown))]
 }
 
 #[cfg(test)]

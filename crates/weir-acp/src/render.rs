@@ -76,12 +76,12 @@ impl SessionRender {
     }
 
     /// What is seen of the session.
-    pub(crate) fn view(&self) -> &Transcript {
+    pub(crate) fn transcript(&self) -> &Transcript {
         &self.view
     }
 
     /// The folder that the session works in.
-    pub(crate) fn root(&self) -> &str {
+    pub(crate) fn workspace_root(&self) -> &str {
         &self.root
     }
 
@@ -252,11 +252,11 @@ impl SessionRender {
             return None;
         }
         let (tone, text) = describe_fact(event)?;
-        self.remark(tone, &text)
+        self.remark_update(tone, &text)
     }
 
     /// A line for the person, as this editor is told one.
-    pub(crate) fn remark(&self, tone: FactTone, text: &str) -> Option<SessionUpdate> {
+    pub(crate) fn remark_update(&self, tone: FactTone, text: &str) -> Option<SessionUpdate> {
         let text = one_line(text);
         if text.is_empty() {
             return None;
@@ -280,7 +280,7 @@ impl SessionRender {
 
 /// A piece of a message.
 fn message_chunk(text: String, message_id: Option<String>) -> MessageChunk {
-    MessageChunk { content: ContentBlock::text(text), message_id }
+    MessageChunk { content: ContentBlock::text_block(text), message_id }
 }
 
 fn plan_entry(item: &PlanItem) -> PlanEntry {

@@ -34,7 +34,7 @@ pub(crate) struct RequestId(Value);
 
 impl RequestId {
     /// The name of nothing: of an answer to what could not be read.
-    pub(crate) fn null() -> RequestId {
+    pub(crate) fn null_id() -> RequestId {
         RequestId(Value::Null)
     }
 
@@ -75,7 +75,7 @@ impl RpcError {
     }
 
     /// What was asked for cannot be done: why.
-    pub(crate) fn internal(message: impl Into<String>) -> RpcError {
+    pub(crate) fn internal_error(message: impl Into<String>) -> RpcError {
         RpcError::new(INTERNAL_ERROR, message)
     }
 
@@ -139,10 +139,10 @@ impl IncomingMessage {
             IncomingMessage::Invalid { id, error }
         };
         let Ok(message) = serde_json::from_slice::<Value>(line) else {
-            return invalid(RequestId::null(), PARSE_ERROR, "the line is not JSON");
+            return invalid(RequestId::null_id(), PARSE_ERROR, "the line is not JSON");
         };
         let Value::Object(mut fields) = message else {
-            return invalid(RequestId::null(), INVALID_REQUEST, "a message is one JSON object");
+            return invalid(RequestId::null_id(), INVALID_REQUEST, "a message is one JSON object");
         };
         let id = match fields.get("id") {
             None => None,
@@ -150,7 +150,7 @@ impl IncomingMessage {
                 Some(id) => Some(id),
                 None => {
                     let why = "an id is a number, a text, or null";
-                    return invalid(RequestId::null(), INVALID_REQUEST, why);
+                    return invalid(RequestId::null_id(), INVALID_REQUEST, why);
                 }
             },
         };
@@ -165,7 +165,7 @@ impl IncomingMessage {
                 }
             }
             (Some(None), id) => {
-                let id = id.unwrap_or_else(RequestId::null);
+                let id = id.unwrap_or_else(RequestId::null_id);
                 invalid(id, INVALID_REQUEST, "the method is not a text")
             }
             (None, Some(id)) => match (taken("result"), taken("error")) {
@@ -177,9 +177,11 @@ impl IncomingMessage {
                     invalid(id, INVALID_REQUEST, "there is neither a method nor a result")
                 }
             },
-            (None, None) => {
-                invalid(RequestId::null(), INVALID_REQUEST, "there is neither a method nor an id")
-            }
+            (None, None) => invalid(
+                RequestId::null_id(),
+                INVALID_REQUEST,
+                "there is neither a method nor an id",
+            ),
         }
     }
 }

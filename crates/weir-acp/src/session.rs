@@ -139,7 +139,7 @@ pub(crate) async fn run_session(
     });
     let closing = match session.wait_until_open(&mut news).await {
         Ok(()) => {
-            session.announce(&start.request).await;
+            session.announce_opening(&start.request).await;
             session.serve_orders(&mut news, &mut orders).await
         }
         Err(error) => {
@@ -149,7 +149,7 @@ pub(crate) async fn run_session(
     };
     // Nothing more is ordered of it.
     orders.close();
-    session.leave(&mut news).await;
+    session.leave_link(&mut news).await;
     if tokio::time::timeout(LEAVE_WAIT, &mut served).await.is_err() {
         served.abort();
     }
@@ -220,7 +220,7 @@ impl EditorSession {
                 self.wish_change(request, wish, reply).await;
             }
             SessionOrder::Describe(request) => {
-                let result = OpenResult { session_id: None, ..self.describe() };
+                let result = OpenResult { session_id: None, ..self.describe_settings() };
                 self.peer.send_answer(&request, Ok(result)).await;
             }
             // Taken before it comes here.
@@ -301,7 +301,7 @@ impl EditorSession {
             Change::AskOpened(ask) if self.is_open => self.open_ask(ask).await,
             Change::AskClosed { name, .. } => self.close_ask(&name).await,
             Change::SettingsChanged => {
-                let held = HeldSettings::of_visible(self.render.view().settings());
+                let held = HeldSettings::of_visible(self.render.transcript().settings());
                 self.hear_settings(held).await;
             }
             Change::RunEnded(at) => self.run_ended(&at.fact).await,
@@ -329,7 +329,7 @@ impl EditorSession {
             }
         };
         // Before it is open, what went wrong is the answer.
-        if let Some(update) = self.render.remark(tone, text).filter(|_| self.is_open) {
+        if let Some(update) = self.render.remark_update(tone, text).filter(|_| self.is_open) {
             self.send_update(update).await;
         }
     }
@@ -341,12 +341,13 @@ impl EditorSession {
 
     /// Wishes something of the link. Never waits: the link may wait for this task to take its news.
     fn send_wish(&self, wish: UiCommand) -> Result<(), RpcError> {
-        let full = |_| RpcError::internal("the session has too much to do; try again in a moment");
+        let full =
+            |_| RpcError::internal_error("the session has too much to do; try again in a moment");
         self.wishes.try_send(wish).map_err(full)
     }
 
     /// Gives the session back: what is on ends, and nobody waits for it any more.
-    async fn leave(&mut self, news: &mut mpsc::Receiver<UiUpdate>) {
+    async fn leave_link(&mut self, news: &mut mpsc::Receiver<UiUpdate>) {
         self.answers.abort_all();
         // A link that is over or full goes by its other end, which is dropped below.
         let _ = self.wishes.try_send(UiCommand::Leave);

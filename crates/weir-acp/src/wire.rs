@@ -11,8 +11,9 @@ mod content;
 mod update;
 
 pub(crate) use beginning::{
-    AgentCapabilities, AuthMethod, AuthenticateParams, Implementation, InitializeParams,
-    InitializeResult, McpCapabilities, PromptCapabilities, SessionCapabilities, Supported,
+    AgentCapabilities, AuthMethod, AuthenticateParams, ClientAuth, Implementation,
+    InitializeParams, InitializeResult, McpCapabilities, PromptCapabilities, SessionCapabilities,
+    Supported,
 };
 pub(crate) use content::{ContentBlock, ResourceContents};
 pub(crate) use update::{

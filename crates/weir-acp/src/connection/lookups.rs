@@ -32,10 +32,10 @@ pub(super) async fn check_model(
     flags: &SessionOverrides,
 ) -> Result<(), RpcError> {
     let profile = wiring::choose_profile(cx, flags, None);
-    let profile = profile.map_err(|error| RpcError::internal(format!("{error:#}")))?;
+    let profile = profile.map_err(|error| RpcError::internal_error(format!("{error:#}")))?;
     let asked = flags.model.as_deref().or(profile.profile.model.as_deref());
     let missing = models::find_missing_for_model(cx, asked).await;
-    let why = match missing.map_err(|error| RpcError::internal(format!("{error:#}")))? {
+    let why = match missing.map_err(|error| RpcError::internal_error(format!("{error:#}")))? {
         None => return Ok(()),
         Some(MissingForModel::Model) => {
             "no model is set up yet: run `weir` in a terminal, which asks for one, or `weir auth set \
@@ -68,7 +68,8 @@ pub(super) async fn list_sessions(
     let mut found = Vec::new();
     if cx.dirs.state.join(STORE_FILE).exists() {
         let folder = params.cwd.map(|cwd| real_folder(&cwd));
-        let store = cx.local_store().map_err(|error| RpcError::internal(format!("{error:#}")))?;
+        let store =
+            cx.local_store().map_err(|error| RpcError::internal_error(format!("{error:#}")))?;
         let limit = begin + PAGE + 1;
         let listed = session_ids::list_newest_sessions(
             store.as_ref(),
@@ -76,14 +77,14 @@ pub(super) async fn list_sessions(
             limit,
             SubAgentListing::Hidden,
         );
-        found = listed.await.map_err(|error| RpcError::internal(format!("{error:#}")))?;
+        found = listed.await.map_err(|error| RpcError::internal_error(format!("{error:#}")))?;
     }
     let next = begin + PAGE;
     let next_cursor = (found.len() > next && next < LISTED_MAX).then(|| next.to_string());
     let page = found.into_iter().skip(begin).take(PAGE);
     let sessions = page.map(session_info).collect();
     let result = ListResult { sessions, next_cursor };
-    serde_json::to_value(result).map_err(|error| RpcError::internal(error.to_string()))
+    serde_json::to_value(result).map_err(|error| RpcError::internal_error(error.to_string()))
 }
 
 /// A folder as sessions name it: without links. One that has gone is taken as it is written.
@@ -114,8 +115,8 @@ pub(super) async fn folder_of_session(
     if !cx.dirs.state.join(STORE_FILE).exists() {
         return Err(unknown());
     }
-    let store = cx.local_store().map_err(|error| RpcError::internal(format!("{error:#}")))?;
+    let store = cx.local_store().map_err(|error| RpcError::internal_error(format!("{error:#}")))?;
     let meta = store.session_meta(id).await;
-    let meta = meta.map_err(|error| RpcError::internal(error.to_string()))?;
+    let meta = meta.map_err(|error| RpcError::internal_error(error.to_string()))?;
     meta.filter(|meta| meta.facts > 0).map(|meta| meta.workspace).ok_or_else(unknown)
 }

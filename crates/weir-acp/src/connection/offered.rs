@@ -2,7 +2,7 @@
 
 use crate::rpc::RpcError;
 use crate::wire::{
-    AgentCapabilities, AuthMethod, Implementation, InitializeResult, McpCapabilities,
+    AgentCapabilities, AuthMethod, ClientAuth, Implementation, InitializeResult, McpCapabilities,
     PROTOCOL_VERSION, PromptCapabilities, SessionCapabilities, Supported,
 };
 
@@ -11,8 +11,8 @@ const AUTH_ELSEWHERE: &str = "weir-auth";
 /// A model is made ready in a terminal that the editor opens.
 const AUTH_TERMINAL: &str = "weir-setup";
 
-/// The answer to `initialize`; `has_terminal`: the editor can start the agent in a terminal.
-pub(super) fn initialize_result(has_terminal: bool) -> InitializeResult {
+/// The answer to `initialize`; `able`: how somebody can sign in at the editor.
+pub(super) fn initialize_result(able: &ClientAuth) -> InitializeResult {
     InitializeResult {
         // Whatever version the editor would rather have: it decides whether it goes on with this one.
         protocol_version: PROTOCOL_VERSION,
@@ -30,7 +30,7 @@ pub(super) fn initialize_result(has_terminal: bool) -> InitializeResult {
                 close: Supported {},
             },
         },
-        auth_methods: auth_methods(has_terminal),
+        auth_methods: auth_methods(able),
         agent_info: Implementation {
             name: "weir",
             title: "Weir",
@@ -39,7 +39,7 @@ pub(super) fn initialize_result(has_terminal: bool) -> InitializeResult {
     }
 }
 
-fn auth_methods(has_terminal: bool) -> Vec<AuthMethod> {
+fn auth_methods(able: &ClientAuth) -> Vec<AuthMethod> {
     let elsewhere = AuthMethod {
         kind: None,
         id: AUTH_ELSEWHERE,
@@ -56,7 +56,7 @@ fn auth_methods(has_terminal: bool) -> Vec<AuthMethod> {
         args: vec!["--setup"],
     };
     // One that is started in a terminal is offered only where there is one.
-    let offered = [(has_terminal, terminal), (true, elsewhere)];
+    let offered = [(able.terminal, terminal), (true, elsewhere)];
     offered.into_iter().filter_map(|(is_offered, method)| is_offered.then_some(method)).collect()
 }
 
@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn r1_what_is_offered_is_what_the_protocol_calls_it() {
-        let told = serde_json::to_value(initialize_result(false)).expect("plain data");
+        let told =
+            serde_json::to_value(initialize_result(&ClientAuth::default())).expect("plain data");
         assert_eq!(told["protocolVersion"], 1);
         let able = json!({
             "loadSession": true,
@@ -93,7 +94,8 @@ mod tests {
             ways.map(|way| way["id"].as_str().expect("a name").to_owned()).collect()
         };
         assert_eq!(ways(&told), ["weir-auth"]);
-        let told = serde_json::to_value(initialize_result(true)).expect("plain data");
+        let told = serde_json::to_value(initialize_result(&ClientAuth { terminal: true }))
+            .expect("plain data");
         assert_eq!(ways(&told), ["weir-setup", "weir-auth"]);
         assert_eq!(told["authMethods"][0]["type"], "terminal");
         assert_eq!(told["authMethods"][0]["args"], json!(["--setup"]));

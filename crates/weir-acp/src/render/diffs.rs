@@ -112,7 +112,7 @@ impl DiffReader<'_> {
     /// A side ends without a line break: which one cannot be told from here, and no editor minds.
     fn read_note(&mut self, line: &str) {
         if line.starts_with("Binary ") && self.contents.len() < HUNKS_MAX {
-            self.contents.push(ToolCallContent::text(line));
+            self.contents.push(ToolCallContent::text_content(line));
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
             assert!(shown.len() <= 1, "{text:?}: {shown:?}");
         }
         let binary = "--- a/b\n+++ b/b\nBinary content, 1 B before, 2 B after\n";
-        let words = ToolCallContent::text("Binary content, 1 B before, 2 B after");
+        let words = ToolCallContent::text_content("Binary content, 1 B before, 2 B after");
         assert_eq!(diff_contents(binary, "/w"), [words]);
         let many = format!("--- a/b\n+++ b/b\n{}", "@@ -1 +1 @@\n-a\n+b\n".repeat(HUNKS_MAX + 5));
         assert_eq!(diff_contents(&many, "/w").len(), HUNKS_MAX);

@@ -33,7 +33,7 @@ impl StreamedReply {
             return None;
         }
         let cut = "\n\n*(The answer was cut off here.)*\n\n".to_owned();
-        let update = SessionUpdate::AgentMessageChunk(self.chunk(cut));
+        let update = SessionUpdate::AgentMessageChunk(self.piece_of_turn(cut));
         self.attempt += 1;
         Some(update)
     }
@@ -44,7 +44,7 @@ impl StreamedReply {
             return None;
         }
         self.words.push_str(text);
-        Some(SessionUpdate::AgentMessageChunk(self.chunk(text.to_owned())))
+        Some(SessionUpdate::AgentMessageChunk(self.piece_of_turn(text.to_owned())))
     }
 
     /// The model thinks.
@@ -53,7 +53,7 @@ impl StreamedReply {
             return None;
         }
         self.thoughts.push_str(text);
-        Some(SessionUpdate::AgentThoughtChunk(self.chunk(text.to_owned())))
+        Some(SessionUpdate::AgentThoughtChunk(self.piece_of_turn(text.to_owned())))
     }
 
     /// The whole reply: what of it was not told. Where what was told is not its beginning, it is told whole,
@@ -70,24 +70,24 @@ impl StreamedReply {
         let mut updates = Vec::new();
         if let Some(rest) = thoughts.strip_prefix(self.thoughts.as_str()).filter(|r| !r.is_empty())
         {
-            updates.push(SessionUpdate::AgentThoughtChunk(self.chunk(rest.to_owned())));
+            updates.push(SessionUpdate::AgentThoughtChunk(self.piece_of_turn(rest.to_owned())));
         }
         match words.strip_prefix(self.words.as_str()) {
             Some("") => (),
             Some(rest) => {
-                updates.push(SessionUpdate::AgentMessageChunk(self.chunk(rest.to_owned())))
+                updates.push(SessionUpdate::AgentMessageChunk(self.piece_of_turn(rest.to_owned())))
             }
             None => {
                 self.attempt += 1;
                 let whole = format!("\n\n{words}");
-                updates.push(SessionUpdate::AgentMessageChunk(self.chunk(whole)));
+                updates.push(SessionUpdate::AgentMessageChunk(self.piece_of_turn(whole)));
             }
         }
         *self = StreamedReply::default();
         updates
     }
 
-    fn chunk(&self, text: String) -> MessageChunk {
+    fn piece_of_turn(&self, text: String) -> MessageChunk {
         let id = match self.attempt {
             0 => self.turn.clone(),
             n => format!("{}-{}", self.turn, n + 1),

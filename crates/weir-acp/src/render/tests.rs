@@ -165,10 +165,11 @@ fn f3_a_result_that_stands_in_no_reply_and_a_task_list_are_told() {
 #[test]
 fn f3_lines_for_the_person_are_notices_where_an_editor_shows_them() {
     let of = |style| SessionRender::new("/w".into(), style);
-    let notice = of(NoticeStyle::Notices).remark(FactTone::Quiet, "a\nb").expect("it is told");
+    let notice =
+        of(NoticeStyle::Notices).remark_update(FactTone::Quiet, "a\nb").expect("it is told");
     let expected = json!({"sessionUpdate": "notice", "severity": "info", "title": "a b"});
     assert_eq!(as_json(&notice), expected);
-    assert_eq!(of(NoticeStyle::Messages).remark(FactTone::Quiet, "a"), None);
-    let message = of(NoticeStyle::Messages).remark(FactTone::Bad, "a").expect("it is told");
+    assert_eq!(of(NoticeStyle::Messages).remark_update(FactTone::Quiet, "a"), None);
+    let message = of(NoticeStyle::Messages).remark_update(FactTone::Bad, "a").expect("it is told");
     assert_eq!(as_json(&message)["content"]["text"], "\n\n> Weir: a\n\n");
 }

@@ -115,7 +115,7 @@ impl RenderedCalls {
         let mut updates = Vec::new();
         for (call, told) in &mut self.told {
             if std::mem::take(&mut told.has_news) {
-                let printed = ToolCallContent::text(code_fence("", &told.output));
+                let printed = ToolCallContent::text_content(code_fence("", &told.output));
                 updates.push(SessionUpdate::ToolCallUpdate(ToolCallChange {
                     tool_call_id: call.to_string(),
                     content: Some(vec![printed]),
@@ -248,7 +248,7 @@ fn final_content(entry: &CallEntry, root: &str) -> Vec<ToolCallContent> {
         contents.extend(entry.finished.as_deref().and_then(result_content));
     }
     if let (CallStage::Unknown, Some(note)) = (entry.stage, entry.notes.last()) {
-        contents.push(ToolCallContent::text(format!("Outcome unknown: {}", note.text())));
+        contents.push(ToolCallContent::text_content(format!("Outcome unknown: {}", note.text())));
     }
     contents
 }
@@ -262,7 +262,7 @@ fn result_content(finished: &CallFinished) -> Option<ToolCallContent> {
     }
     let cut = text.floor_char_boundary(RESULT_BYTES_MAX.min(text.len()));
     let shown = code_fence("", &text[..cut]);
-    Some(ToolCallContent::text(match text.len() - cut {
+    Some(ToolCallContent::text_content(match text.len() - cut {
         0 => shown,
         left => format!("{shown}\n\n*({left} more bytes)*"),
     }))

@@ -66,7 +66,7 @@ impl Drop for PeerRequest {
 impl PeerRequest {
     /// Waits for the answer.
     pub(crate) async fn wait_for_answer(mut self) -> Result<Value, RpcError> {
-        let gone = || Err(RpcError::internal("the editor has gone"));
+        let gone = || Err(RpcError::internal_error("the editor has gone"));
         (&mut self.answer).await.unwrap_or_else(|_| gone())
     }
 }
@@ -124,7 +124,7 @@ impl EditorPeer {
         let id = {
             let mut open = lock_open(&self.open);
             if open.waiting.len() >= OPEN_REQUESTS_MAX {
-                return Err(RpcError::internal("too many questions are open already"));
+                return Err(RpcError::internal_error("too many questions are open already"));
             }
             open.next += 1;
             let id = open.next;
@@ -165,7 +165,7 @@ mod tests {
         let asked = peer.send_request("x", &json!({})).await.expect("there is room");
         let line = lines.recv().await.expect("it was sent");
         assert_eq!(line, r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{}}"#);
-        let other = RequestId::null();
+        let other = RequestId::null_id();
         peer.deliver_answer(&other, Ok(json!(1)));
         let id = RequestId::of_value(&json!(asked.id)).expect("a number");
         peer.deliver_answer(&id, Ok(json!(2)));

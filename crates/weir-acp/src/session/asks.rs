@@ -33,7 +33,7 @@ impl EditorSession {
         if self.asked.contains_key(&name) {
             return;
         }
-        let (view, root) = (self.render.view(), self.render.root());
+        let (view, root) = (self.render.transcript(), self.render.workspace_root());
         let Some(params) = permission_question(self.id.as_str(), &ask, view, root) else {
             return self.ask_in_words(ask).await;
         };
@@ -100,7 +100,7 @@ impl EditorSession {
     /// Puts a question in a message: the next prompt is the answer.
     async fn ask_in_words(&mut self, ask: PendingAsk) {
         let Some(question) = ask.question() else { return };
-        let content = ContentBlock::text(format!("\n\n{}\n\n", question_text(question)));
+        let content = ContentBlock::text_block(format!("\n\n{}\n\n", question_text(question)));
         let message_id = Some(ask.name().to_owned());
         let message = MessageChunk { content, message_id };
         self.send_update(SessionUpdate::AgentMessageChunk(message)).await;

@@ -46,7 +46,9 @@ impl EditorSession {
             };
             if let LinkState::Over(why) = state {
                 let why = why.or_else(|| self.trouble.take());
-                return Err(RpcError::internal(why.unwrap_or_else(|| "it was given back".into())));
+                return Err(RpcError::internal_error(
+                    why.unwrap_or_else(|| "it was given back".into()),
+                ));
             }
             if self.heard.is_opened && is_first {
                 lists_until = Some(Instant::now() + LISTS_WAIT);
@@ -56,7 +58,7 @@ impl EditorSession {
             if self.heard.is_opened && self.opening != SessionOpening::New && self.known == 0 {
                 let why = self.trouble.take();
                 let why = why.unwrap_or_else(|| "the session cannot be opened".into());
-                return Err(RpcError::internal(why));
+                return Err(RpcError::internal_error(why));
             }
         }
     }
@@ -67,13 +69,13 @@ impl EditorSession {
     }
 
     /// Answers the request to open it, and tells what stands beside the answer.
-    pub(super) async fn announce(&mut self, request: &RequestId) {
-        let result = self.describe();
+    pub(super) async fn announce_opening(&mut self, request: &RequestId) {
+        let result = self.describe_settings();
         self.peer.send_answer(request, Ok(result)).await;
         self.is_open = true;
         self.tell_commands().await;
         for remark in std::mem::take(&mut self.remarks) {
-            if let Some(update) = self.render.remark(FactTone::Quiet, &remark) {
+            if let Some(update) = self.render.remark_update(FactTone::Quiet, &remark) {
                 self.send_update(update).await;
             }
         }
@@ -83,13 +85,13 @@ impl EditorSession {
                 self.send_update(update).await;
             }
         }
-        for ask in self.render.view().asks().to_vec() {
+        for ask in self.render.transcript().asks().to_vec() {
             self.open_ask(ask).await;
         }
     }
 
     /// The answer to who opens it.
-    pub(super) fn describe(&self) -> OpenResult {
+    pub(super) fn describe_settings(&self) -> OpenResult {
         let is_new = self.opening == SessionOpening::New;
         OpenResult {
             session_id: is_new.then(|| self.id.to_string()),

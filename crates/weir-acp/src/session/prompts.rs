@@ -52,11 +52,11 @@ impl EditorSession {
         blocks: Vec<ContentBlock>,
     ) -> Result<(), RpcError> {
         if self.prompts.len() >= PROMPTS_MAX {
-            return Err(RpcError::internal("too many prompts wait already"));
+            return Err(RpcError::internal_error("too many prompts wait already"));
         }
-        let root = std::path::Path::new(self.render.root());
+        let root = std::path::Path::new(self.render.workspace_root());
         let message = PromptMessage::of_blocks(blocks, root).await?;
-        let question = match self.render.view().is_running() {
+        let question = match self.render.transcript().is_running() {
             true => self.question_in_words(),
             false => None,
         };
@@ -147,7 +147,7 @@ impl EditorSession {
     pub(super) async fn refuse_prompt(&mut self, client_id: &str, why: String) {
         if let Some(at) = self.prompts.iter().position(|prompt| prompt.client_id == client_id) {
             let prompt = self.prompts.remove(at);
-            self.answer_prompt(&prompt, Err(RpcError::internal(why))).await;
+            self.answer_prompt(&prompt, Err(RpcError::internal_error(why))).await;
         }
     }
 
@@ -158,7 +158,7 @@ impl EditorSession {
         self.end_told_prompts(&outcome).await;
         // Where nobody waits for the end of the turn, what went wrong is said.
         if let (Err(error), true) = (&outcome, self.is_open && before == self.prompts.len())
-            && let Some(update) = self.render.remark(FactTone::Bad, &error.message)
+            && let Some(update) = self.render.remark_update(FactTone::Bad, &error.message)
         {
             self.send_update(update).await;
         }
@@ -183,7 +183,7 @@ impl EditorSession {
     /// Nothing more comes of any turn: why.
     pub(super) async fn fail_prompts(&mut self, why: String) {
         for prompt in std::mem::take(&mut self.prompts) {
-            self.answer_prompt(&prompt, Err(RpcError::internal(why.clone()))).await;
+            self.answer_prompt(&prompt, Err(RpcError::internal_error(why.clone()))).await;
         }
     }
 
@@ -216,7 +216,7 @@ fn turn_end(end: &RunFinished, last_stop: Option<StopReason>) -> Result<TurnEnd,
         RunStatus::Cancelled | RunStatus::Interrupted => Ok(TurnEnd::Cancelled),
         RunStatus::Failed => {
             let why = end.error.clone();
-            Err(RpcError::internal(why.unwrap_or_else(|| "the run failed".into())))
+            Err(RpcError::internal_error(why.unwrap_or_else(|| "the run failed".into())))
         }
     }
 }

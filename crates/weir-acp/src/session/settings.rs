@@ -38,7 +38,7 @@ impl EditorSession {
         }
         let sent = match self.changes.len() < CHANGES_MAX {
             true => self.send_wish(wish.clone().into_command()),
-            false => Err(RpcError::internal("too many changes are under way")),
+            false => Err(RpcError::internal_error("too many changes are under way")),
         };
         if let Err(error) = sent {
             return self.answer_change(&request, reply, Err(error)).await;
@@ -60,7 +60,7 @@ impl EditorSession {
             std::mem::take(&mut self.changes).into_iter().partition(|change| change.until <= now);
         self.changes = on;
         for change in late {
-            let why = RpcError::internal("the setting was not changed in time");
+            let why = RpcError::internal_error("the setting was not changed in time");
             self.answer_change(&change.request, change.reply, Err(why)).await;
         }
     }
@@ -75,7 +75,7 @@ impl EditorSession {
         for change in std::mem::take(&mut self.changes) {
             // What counts from the next run on is no failure, and is told again when it holds.
             let outcome = match (change.wish.is_held(&self.held), self.trouble.take()) {
-                (false, Some(why)) => Err(RpcError::internal(why)),
+                (false, Some(why)) => Err(RpcError::internal_error(why)),
                 _ => Ok(()),
             };
             self.answer_change(&change.request, change.reply, outcome).await;

@@ -41,7 +41,7 @@ pub(crate) enum ContentBlock {
 
 impl ContentBlock {
     /// Text.
-    pub(crate) fn text(text: impl Into<String>) -> ContentBlock {
+    pub(crate) fn text_block(text: impl Into<String>) -> ContentBlock {
         ContentBlock::Text { text: text.into() }
     }
 }

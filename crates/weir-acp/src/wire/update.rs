@@ -180,8 +180,8 @@ pub(crate) enum ToolCallContent {
 
 impl ToolCallContent {
     /// Words, Markdown.
-    pub(crate) fn text(text: impl Into<String>) -> ToolCallContent {
-        ToolCallContent::Content { content: ContentBlock::text(text) }
+    pub(crate) fn text_content(text: impl Into<String>) -> ToolCallContent {
+        ToolCallContent::Content { content: ContentBlock::text_block(text) }
     }
 }
 

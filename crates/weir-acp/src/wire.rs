@@ -11,9 +11,8 @@ mod content;
 mod update;
 
 pub(crate) use beginning::{
-    AgentCapabilities, AuthMethod, AuthenticateParams, ClientAuth, Implementation,
+    AgentCapabilities, AuthMethod, AuthenticateParams, ClientAuth, EmptyCapability, Implementation,
     InitializeParams, InitializeResult, McpCapabilities, PromptCapabilities, SessionCapabilities,
-    Supported,
 };
 pub(crate) use content::{ContentBlock, ResourceContents};
 pub(crate) use update::{

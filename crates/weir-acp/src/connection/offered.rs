@@ -2,8 +2,8 @@
 
 use crate::rpc::RpcError;
 use crate::wire::{
-    AgentCapabilities, AuthMethod, ClientAuth, Implementation, InitializeResult, McpCapabilities,
-    PROTOCOL_VERSION, PromptCapabilities, SessionCapabilities, Supported,
+    AgentCapabilities, AuthMethod, ClientAuth, EmptyCapability, Implementation, InitializeResult,
+    McpCapabilities, PROTOCOL_VERSION, PromptCapabilities, SessionCapabilities,
 };
 
 /// A model is made ready elsewhere, and it is looked whether one is.
@@ -25,9 +25,9 @@ pub(super) fn initialize_result(able: &ClientAuth) -> InitializeResult {
             },
             mcp_capabilities: McpCapabilities { http: false, sse: false },
             session_capabilities: SessionCapabilities {
-                list: Supported {},
-                resume: Supported {},
-                close: Supported {},
+                list: EmptyCapability {},
+                resume: EmptyCapability {},
+                close: EmptyCapability {},
             },
         },
         auth_methods: auth_methods(able),

@@ -97,19 +97,19 @@ pub(crate) struct McpCapabilities {
     pub(crate) sse: bool,
 }
 
-/// Something that is there and has no options.
+/// A capability that is there and has no options.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Supported {}
+pub(crate) struct EmptyCapability {}
 
 /// Methods beyond those that everybody has.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct SessionCapabilities {
     /// `session/list`.
-    pub(crate) list: Supported,
+    pub(crate) list: EmptyCapability,
     /// `session/resume`.
-    pub(crate) resume: Supported,
+    pub(crate) resume: EmptyCapability,
     /// `session/close`.
-    pub(crate) close: Supported,
+    pub(crate) close: EmptyCapability,
 }
 
 /// A way to make a model ready.

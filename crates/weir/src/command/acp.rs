@@ -26,7 +26,7 @@ pub(super) async fn serve_editor(
     // A wrong flag is said before the editor is. Where it is started tells nothing: sessions name their folders.
     wiring::choose_profile(&cx, &flags, None)?;
     if let Ok(workspace) = cx.open_workspace() {
-        wiring::session_rules(&cx, &*workspace, &flags, None)?;
+        wiring::session_rules(&cx, &workspace, &flags, None)?;
     }
     if std::io::stdin().is_terminal() {
         terminal::err_message(

@@ -41,7 +41,6 @@ use crate::models;
 use crate::profiles::{self, LoadedProfile};
 use crate::secrets;
 
-mod clock;
 mod first_start;
 mod guards;
 pub mod guest;
@@ -63,12 +62,12 @@ mod vector_cache;
 pub mod vendor_search;
 mod wishes;
 
-pub use clock::{SystemClock, WallClock};
 pub use first_start::find_first_start;
 pub use made::script_runner;
 pub use network::guarded_web;
 pub use plugins::installed_plugins;
 use switching::SessionProfiles;
+pub use weir_engine::system_clock::{SystemClock, WallClock};
 pub use wishes::{MailWish, PromptWish, SessionOverrides};
 
 /// The hidden subcommand under which this program supervises a command.

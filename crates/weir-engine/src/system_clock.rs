@@ -1,11 +1,13 @@
-//! The system's time for the engine, and for what waits for days.
+//! The system's time for the engine, and for what waits for days. Not here: what time is used for,
+//! which everything else learns through the port.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use weir_core::ids::Timestamp;
-use weir_engine::ports::Clock;
+
+use crate::ports::Clock;
 
 /// Wall time that never runs backwards while the program lives: the start is read once, what
 /// follows is measured.

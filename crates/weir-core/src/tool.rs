@@ -113,6 +113,29 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// A tool of which nothing else is said: the model is told of it from the start, its calls run one
+    /// after the other, the same call twice in a row is a repetition, and the session's own bounds hold
+    /// for its time and its results. What differs goes before it:
+    /// `ToolSpec { parallel_safe: true, ..ToolSpec::new(name, description, group, input_schema) }`.
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        group: ToolGroup,
+        input_schema: impl Into<InputSchema>,
+    ) -> ToolSpec {
+        ToolSpec {
+            name: name.into(),
+            description: description.into(),
+            group,
+            input_schema: input_schema.into(),
+            deferred: false,
+            parallel_safe: false,
+            poll: false,
+            keeps_result: false,
+            timeout_ms: None,
+        }
+    }
+
     /// Bytes of what the model reads of it: name, description and schema.
     pub fn bytes(&self) -> usize {
         self.name.len() + self.description.len() + self.input_schema.bytes()
@@ -697,6 +720,9 @@ pub struct Inspection {
     /// What the hooks said that narrow it (G11).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookOpinion>,
+    /// What gates of the program around the engine said that narrow it (gate `own`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<OwnGateOpinion>,
     /// What the judge model said, where it was asked (gate `intent`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<JudgeOpinion>,
@@ -717,6 +743,7 @@ impl Inspection {
             diff: None,
             confirm: None,
             hooks: Vec::new(),
+            own: Vec::new(),
             judged: None,
         }
     }
@@ -745,6 +772,17 @@ pub struct HookOpinion {
     /// It refuses; otherwise it wants a person to be asked.
     pub denies: bool,
     /// What the hook says, in its own words.
+    pub reason: String,
+}
+
+/// A gate of the program around the engine that does not let a call pass as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OwnGateOpinion {
+    /// The name that the program gave its gate.
+    pub gate: String,
+    /// It refuses; otherwise it wants a person to be asked.
+    pub denies: bool,
+    /// Why, in a sentence.
     pub reason: String,
 }
 

@@ -1,5 +1,5 @@
-//! What is asked about a call or a text beside the tool itself: the person's hooks (G11) and the
-//! judge model (gate `intent`, filter `screen`). Nothing is decided here: answers go into the
+//! What is asked about a call or a text beside the tool itself: gates of the program around the
+//! engine (F5), the person's hooks (G11) and the judge model (gate `intent`, filter `screen`). Nothing is decided here: answers go into the
 //! inspection or to the filters. Silence and failure are answers too, and never a yes.
 
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use weir_core::session::{CallState, SessionConfig};
 use weir_core::tool::{HookOpinion, Inspection, JudgeOpinion, RawResult};
 
 use crate::helper;
-use crate::ports::{HookAnswer, HookCall, HookDecision, HookMoment, Model};
+use crate::own_gates::ask_own_gates;
+use crate::ports::{HookAnswer, HookCall, HookDecision, HookMoment, Model, OwnGateCall};
 use crate::worker_context::WorkerContext;
 
 /// How long a judge may think about one question.
@@ -43,7 +44,7 @@ impl Guards {
         }
     }
 
-    /// Asks hooks and judge about a call whose effects are known.
+    /// Asks own gates, hooks and judge about a call whose effects are known.
     pub(crate) async fn consult_guards(
         &self,
         call: &CallState,
@@ -55,6 +56,14 @@ impl Guards {
         if !runs {
             return;
         }
+        let asked = OwnGateCall {
+            session: &self.context.session,
+            mode: config.permission,
+            tool: &call.tool,
+            input: &call.input,
+            inspection,
+        };
+        inspection.own = ask_own_gates(&self.context.parts.gates, &asked);
         inspection.hooks = self.before_tool(call, config).await;
         let effects = &inspection.effects;
         let matters = effects.changes_world() || !effects.hosts.is_empty();

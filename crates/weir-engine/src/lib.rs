@@ -86,6 +86,7 @@
 //!     web: Arc::new(NoWeb),
 //!     documents: Arc::new(NoDocuments),
 //!     hooks: Arc::new(NoHooks),
+//!     gates: Vec::new(),
 //!     judge: None,
 //!     condenser: None,
 //!     planner: None,
@@ -168,6 +169,7 @@ pub mod memory;
 mod nested;
 pub mod open_asks;
 pub mod output;
+mod own_gates;
 mod parts;
 pub mod past;
 pub mod pen;

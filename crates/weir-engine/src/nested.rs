@@ -14,7 +14,8 @@ use weir_core::session::nested::StepDenial;
 use weir_core::session::{CallState, Session};
 use weir_core::tool::{RawResult, ResultEffect};
 
-use crate::ports::{CallPlan, NestedTools, NoNested, Tool, ToolContext};
+use crate::own_gates::ask_own_gates;
+use crate::ports::{CallPlan, NestedTools, NoNested, OwnGate, OwnGateCall, Tool, ToolContext};
 use crate::toolbox::Toolbox;
 
 /// What other tools would touch, for a call that is planned. It runs none.
@@ -77,6 +78,8 @@ pub(crate) struct NestedCalls {
     pub(crate) toolbox: Arc<Toolbox>,
     /// The session as it was when the call began.
     pub(crate) session: Arc<Session>,
+    /// Gates of the program around the engine.
+    pub(crate) gates: Vec<Arc<dyn OwnGate>>,
     pub(crate) steps: Mutex<StepResults>,
 }
 
@@ -100,8 +103,12 @@ impl StepResults {
 }
 
 impl NestedCalls {
-    pub(crate) fn new(toolbox: Arc<Toolbox>, session: Arc<Session>) -> NestedCalls {
-        NestedCalls { toolbox, session, steps: Mutex::default() }
+    pub(crate) fn new(
+        toolbox: Arc<Toolbox>,
+        session: Arc<Session>,
+        gates: Vec<Arc<dyn OwnGate>>,
+    ) -> NestedCalls {
+        NestedCalls { toolbox, session, gates, steps: Mutex::default() }
     }
 
     /// Puts what the steps came to into the result of the call.
@@ -125,10 +132,20 @@ impl NestedCalls {
     ) -> Result<(RawResult, Label), StepDenial> {
         let found = find_step_tool(&self.toolbox, tool)?;
         let call = step_of(outer.call(), tool, input.clone()).ok_or("no such call can be made")?;
-        let (inspection, plan) = self.toolbox.inspect(&call, cx).await;
+        let (mut inspection, plan) = self.toolbox.inspect(&call, cx).await;
         if let Some(invalid) = &inspection.invalid {
             return Err(format!("the arguments of {tool} are wrong: {invalid}").into());
         }
+        inspection.own = ask_own_gates(
+            &self.gates,
+            &OwnGateCall {
+                session: &cx.session,
+                mode: cx.mode,
+                tool,
+                input: &input,
+                inspection: &inspection,
+            },
+        );
         let so_far = self.steps.lock().unwrap_or_else(PoisonError::into_inner).label.clone();
         let step = CallFacts {
             call: outer.call(),

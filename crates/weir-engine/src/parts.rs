@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::ports::{
-    Checkpoints, Clock, DocumentReaders, Hooks, LeaseOwner, Model, ObserverList, Processes, Store,
-    Web,
+    Checkpoints, Clock, DocumentReaders, Hooks, LeaseOwner, Model, ObserverList, OwnGate,
+    Processes, Store, Web,
 };
 use crate::toolbox::Toolbox;
 
@@ -27,6 +27,8 @@ pub struct EngineParts {
     pub documents: Arc<dyn DocumentReaders>,
     /// The person's hooks.
     pub hooks: Arc<dyn Hooks>,
+    /// Gates of the program around the engine: each is asked about every call, and can only narrow.
+    pub gates: Vec<Arc<dyn OwnGate>>,
     /// The model that is asked about calls and foreign content; none: each session's own.
     pub judge: Option<Arc<dyn Model>>,
     /// The model that summarises what no longer fits; none: each session's own.

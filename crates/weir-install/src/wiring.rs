@@ -168,6 +168,7 @@ pub fn engine_on(
         web: Arc::new(network::web_with(cx, &declared)?),
         documents: document_readers()?,
         hooks: Arc::new(guards::load_hooks(cx, secrets.clone())?),
+        gates: Vec::new(),
         judge: guards::judge_model(cx)?,
         condenser: guards::condenser_model(cx)?,
         planner: guards::planner_model(cx)?,

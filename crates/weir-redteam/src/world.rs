@@ -422,6 +422,7 @@ fn engine(
         web: Arc::new(web),
         documents: Arc::new(weir_engine::ports::NoDocuments),
         hooks: Arc::new(NoHooks),
+        gates: Vec::new(),
         judge: None,
         condenser: None,
         planner: None,

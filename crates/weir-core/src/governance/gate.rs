@@ -27,6 +27,7 @@ mod intent;
 mod known;
 mod labels;
 mod limits;
+mod own;
 mod paths;
 mod repetition;
 mod rules;
@@ -66,6 +67,7 @@ pub const GATES: &[&dyn Gate] = &[
     &labels::LabelsGate,
     &unknown::UnknownGate,
     &hooks::HooksGate,
+    &own::OwnGatesGate,
     &intent::IntentGate,
     &confirm::ConfirmGate,
 ];
@@ -117,6 +119,7 @@ pub struct Judgement {
 ///         diff: None,
 ///         confirm: None,
 ///         hooks: Vec::new(),
+///         own: Vec::new(),
 ///         judged: None,
 ///     };
 ///     let input = json!({ "command": line });

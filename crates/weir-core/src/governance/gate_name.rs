@@ -35,6 +35,8 @@ open_names! {
         Unknown = "unknown",
         /// What hooks said.
         Hooks = "hooks",
+        /// What gates of the program around the engine said.
+        Own = "own",
         /// What the judge model said.
         Intent = "intent",
         /// The tool itself wants a person to confirm.

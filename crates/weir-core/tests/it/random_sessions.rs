@@ -631,6 +631,7 @@ impl Played {
             diff: None,
             confirm: None,
             hooks: Vec::new(),
+            own: Vec::new(),
             judged: None,
         }
     }

@@ -61,8 +61,10 @@ impl Workers {
         if let Some(program) = &program {
             cx.program = program.access(cx.progress.clone());
         }
-        let nest = session
-            .map(|session| Arc::new(NestedCalls::new(self.context.toolbox.clone(), session)));
+        let nest = session.map(|session| {
+            let (toolbox, gates) = (self.context.toolbox.clone(), self.context.parts.gates.clone());
+            Arc::new(NestedCalls::new(toolbox, session, gates))
+        });
         if let Some(nest) = &nest {
             cx.nested = nest.clone();
         }

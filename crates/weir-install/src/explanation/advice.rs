@@ -315,6 +315,7 @@ fn advice_note(opinion: &GateOpinion, changes: &[GateRemedy]) -> Option<String> 
         (GateName::Confirm, _) => {
             "a person must approve it: the tool itself requires it for these arguments"
         }
+        (GateName::Own, _) => "the program around the engine decides; it can only make it stricter",
         (GateName::Hooks | GateName::Intent, _) => {
             "the hook or the judge decides; they can only make it stricter"
         }

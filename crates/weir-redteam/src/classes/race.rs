@@ -143,6 +143,7 @@ fn engine_of_the_dead(world: &World) -> Engine {
         web: parts.web.clone(),
         documents: parts.documents.clone(),
         hooks: parts.hooks.clone(),
+        gates: Vec::new(),
         judge: None,
         condenser: None,
         planner: None,

@@ -213,6 +213,7 @@ impl World {
             web: self.web.clone(),
             documents: Arc::new(OwnDocuments),
             hooks: Arc::new(FakeHooks::new(&setup.hooks)?),
+            gates: Vec::new(),
             judge: Some(Arc::new(FakeJudge::new(setup.judge.clone()))),
             condenser: Some(Arc::new(FakeJudge::summarising(setup.condense.clone()))),
             flagship: crate::guards::flagship(setup),

@@ -1,32 +1,27 @@
 //! The part of Weir that does: runs what a session owes the world.
 //!
-//! # An engine, a model and a tool
+//! [`embed`] is the way in for a program of one's own: an agent in a few lines, over the same
+//! [`engine`], with defaults that let nothing happen unasked. [`ports`] is every seam: models, tools,
+//! stores, gates and the rest are implementations of the traits there. `weir-store` has stores that
+//! last, `weir-providers` real models, `weir-tools` the built-in tools. Six examples show what can be
+//! brought: `cargo run -p weir-engine --example agent` (`tool`, `gate`, `store`, `model`, `face`).
+//!
+//! # An agent with a tool
 //!
 //! The model is a script, the store lies in memory, and the machine can do nothing: what is left is the
-//! loop. `weir-store` has stores that last, `weir-providers` real models, `weir-tools` the built-in tools.
+//! loop.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
 //! use async_trait::async_trait;
 //! use serde_json::{Value, json};
-//! use weir_core::event::Event;
 //! use weir_core::governance::Permit;
-//! use weir_core::ids::{SessionId, Timestamp};
-//! use weir_core::message::MessageBlock;
-//! use weir_core::profile::{PermissionMode, built_in_profiles};
-//! use weir_core::session::SessionConfig;
 //! use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
-//! use weir_engine::engine::{Engine, EngineParts, SessionOptions, SessionResources};
-//! use weir_engine::hub::SessionUpdate;
-//! use weir_engine::ports::{
-//!     CallPlan, Clock, Model, NoDocuments, NoHooks, NoProcesses, NoProfiles, NoWeb, Tool, ToolContext,
-//! };
-//! use weir_engine::scene::SceneOptions;
-//! use weir_engine::toolbox::Toolbox;
-//! use weir_engine::workspace::{Workspace, WorkspaceOptions};
+//! use weir_engine::embed::AgentBuilder;
+//! use weir_engine::ports::{CallPlan, Tool, ToolContext};
 //! use weir_scripted_model::ScriptedModel;
-//! use weir_store::{MemoryCheckpoints, MemoryStore, this_process};
+//! use weir_store::MemoryStore;
 //!
 //! struct Greet(ToolSpec);
 //!
@@ -44,95 +39,24 @@
 //!     }
 //! }
 //!
-//! # struct SystemTime;
-//! # #[async_trait]
-//! # impl Clock for SystemTime {
-//! #     fn now(&self) -> Timestamp {
-//! #         let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
-//! #         Timestamp(since.as_micros() as i64)
-//! #     }
-//! #     async fn sleep_until(&self, until: Timestamp) {
-//! #         let wait = until.ms_since(self.now());
-//! #         tokio::time::sleep(std::time::Duration::from_millis(wait)).await;
-//! #     }
-//! #     fn random_number(&self) -> u64 {
-//! #         4
-//! #     }
-//! # }
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let spec = ToolSpec {
-//!     name: "greet".into(),
-//!     description: "Greets somebody by name.".into(),
-//!     group: ToolGroup::Read,
-//!     input_schema: json!({
-//!         "type": "object",
-//!         "properties": { "name": { "type": "string" } },
-//!         "required": ["name"],
-//!     })
-//!     .into(),
-//!     deferred: false,
-//!     parallel_safe: true,
-//!     poll: false,
-//!     keeps_result: false,
-//!     timeout_ms: None,
-//! };
-//! let engine = Engine::new(EngineParts {
-//!     store: Arc::new(MemoryStore::new()),
-//!     checkpoints: Arc::new(MemoryCheckpoints::new()),
-//!     clock: Arc::new(SystemTime),
-//!     toolbox: Arc::new(Toolbox::new(vec![Arc::new(Greet(spec.clone()))])?),
-//!     processes: Arc::new(NoProcesses),
-//!     web: Arc::new(NoWeb),
-//!     documents: Arc::new(NoDocuments),
-//!     hooks: Arc::new(NoHooks),
-//!     gates: Vec::new(),
-//!     judge: None,
-//!     condenser: None,
-//!     planner: None,
-//!     flagship: None,
-//!     owner: this_process("example"),
-//!     principal: "ann".into(),
-//!     version: "example".into(),
-//!     secrets: Vec::new(),
-//!     observers: Arc::default(),
+//! let schema = json!({
+//!     "type": "object",
+//!     "properties": { "name": { "type": "string" } },
+//!     "required": ["name"],
 //! });
-//!
+//! let greet = Greet(ToolSpec::new("greet", "Greets somebody by name.", ToolGroup::Read, schema));
 //! let script = "calls: greet {\"name\": \"Ada\"}\n\nexpect: result \"Hello, Ada!\"\nsays: Done.\n";
 //! let model = Arc::new(ScriptedModel::from_text(script)?);
 //! let folder = tempfile::tempdir()?;
-//! let root = folder.path().to_path_buf();
-//! let workspace = WorkspaceOptions { root, extra_roots: Vec::new(), own_folders: Vec::new() };
-//! let profile = built_in_profiles().remove(0);
-//! let info = model.info().as_ref().clone();
-//! let config = SessionConfig {
-//!     permission: PermissionMode::Full,
-//!     tools: Arc::new(vec![spec]),
-//!     ..SessionConfig::with_defaults(folder.path().display().to_string(), profile, info)
-//! };
-//! let options = SessionOptions {
-//!     workspace: Arc::new(Workspace::open(workspace)?),
-//!     model,
-//!     scene: SceneOptions { timezone: "UTC".into(), ..SceneOptions::default() },
-//!     profiles: Arc::new(NoProfiles),
-//!     resources: SessionResources::default(),
-//!     config,
-//! };
-//!
-//! let session = engine.open(SessionId::new("s1"), options).await?;
-//! let mut updates = session.listen_to_updates(0);
-//! session.submit_input(vec![MessageBlock::text("Greet Ada.")], "ann").await?;
-//! let mut results = Vec::new();
-//! while let Some(update) = updates.next().await? {
-//!     let SessionUpdate::Fact(fact) = update else { continue };
-//!     match fact.event.as_ref() {
-//!         Event::CallFinished(finished) => results.push(finished.ok),
-//!         Event::RunFinished(_) => break,
-//!         _ => (),
-//!     }
-//! }
-//! session.close().await?;
-//! assert_eq!(results, [true]);
+//! let agent = AgentBuilder::new(model, Arc::new(MemoryStore::new()), folder.path())
+//!     .with_tool(greet)
+//!     .open_session()
+//!     .await?;
+//! let finished = agent.run_task("Greet Ada.").await?;
+//! assert_eq!((finished.text.as_str(), finished.tool_calls), ("Done.", 1));
+//! agent.close_session().await?;
 //! # Ok(())
 //! # }
 //! ```
@@ -147,6 +71,7 @@ mod command_channel;
 mod commands;
 mod condensing;
 mod dormant;
+pub mod embed;
 pub mod engine;
 mod error;
 pub mod excerpt;

@@ -268,9 +268,9 @@ fn borders(package: &Package, path: &str, manifest: &str) -> Vec<Finding> {
         let allowed = match (ours, for_tests) {
             (true, _) => {
                 let for_all = ["weir-scenario", "weir-fuzz", "weir-test-kit"].contains(&other);
-                // The example of the engine runs one, and an engine needs a store and a model.
-                let for_example =
-                    name == "weir-engine" && ["weir-store", "weir-scripted-model"].contains(&other);
+                // The examples of the engine run one: over a store and a model, with tools.
+                let for_example = name == "weir-engine"
+                    && ["weir-store", "weir-scripted-model", "weir-tools"].contains(&other);
                 // The cases of documents are read back by the readers themselves.
                 let for_cases = name == "weir-tools" && other == "weir-documents";
                 // Its tests ask a model that counts connections, and look into its files.

@@ -1,6 +1,8 @@
 //! The engine's integration tests: one binary, one module for each part.
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+mod embed;
+mod examples;
 mod workspace_changes;
 mod workspace_confine;
 mod workspace_lists;

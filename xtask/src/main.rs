@@ -1,6 +1,6 @@
 //! `cargo xtask`: the project's own commands. Laws as a test (`tidy`), proof by SIGKILL (`kill`),
 //! figures (`bench`), the shape of the sources (`structure`), what ids mean (`requirements`), what a
-//! release hands out (`package`). Nothing here is part of the product.
+//! release hands out (`package`), what the library promises (`api`). Nothing here is part of the product.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
+mod api;
 mod bench;
 mod kill;
 mod package;
@@ -26,6 +27,7 @@ struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Api(api::ApiArgs),
     Tidy(tidy::TidyArgs),
     Kill(kill::KillArgs),
     Bench(bench::BenchArgs),
@@ -38,6 +40,7 @@ enum Command {
 fn main() -> anyhow::Result<ExitCode> {
     let root = root()?;
     match Options::parse().command {
+        Command::Api(args) => api::api(&root, &args),
         Command::Tidy(args) => tidy::tidy(&root, &args),
         Command::Kill(args) => kill::kill(&root, args),
         Command::Bench(args) => bench::bench(&root, &args),

@@ -25,7 +25,7 @@ mod recipes;
 mod text;
 pub(crate) mod tree;
 
-use crate::requirements;
+use crate::{api, requirements};
 use tree::Tree;
 
 const ALLOW_LIST: &str = "xtask/tidy-allow.toml";
@@ -93,6 +93,10 @@ fn findings(root: &Path, tree: &Tree) -> anyhow::Result<Vec<Finding>> {
     for problem in requirements::problems(root)? {
         let place = (problem.path.as_str(), problem.line);
         found.push(Finding::new("requirements", place, problem.what));
+    }
+    for problem in api::problems(root, tree)? {
+        let place = (problem.path.as_str(), problem.line);
+        found.push(Finding::new("api", place, problem.what));
     }
     found.extend(ratchet::findings(root, tree)?);
     found.sort();

@@ -2,6 +2,7 @@
 //!
 //! Pure: texts and vectors come in as values, hits go out. Not here: reading files, asking a model for
 //! vectors, keeping an index on a disk (it can be turned to bytes and back: [`MeaningIndex::to_bytes`]).
+#![warn(missing_docs)]
 
 mod bytes;
 mod fuse;

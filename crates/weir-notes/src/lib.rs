@@ -2,6 +2,7 @@
 //!
 //! Pure: texts, names and times come in. Nothing here opens a file, asks the time or knows a tool.
 //! The rules are those of Obsidian, whose vaults these are.
+#![warn(missing_docs)]
 
 pub mod base;
 pub mod daily;

@@ -60,6 +60,7 @@ pub struct ModelOverride {
     pub window: Option<u64>,
     /// Most tokens of one reply.
     pub max_output: Option<u64>,
+    /// Price in USD per million tokens.
     pub price: Option<Price>,
     /// Abilities, all of them.
     pub abilities: Option<Vec<String>>,
@@ -69,6 +70,7 @@ pub struct ModelOverride {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct CatalogueOverrides {
+    /// By the name of the provider.
     pub providers: BTreeMap<String, VendorOverride>,
     /// By `provider/name`.
     pub models: BTreeMap<String, ModelOverride>,
@@ -77,6 +79,7 @@ pub struct CatalogueOverrides {
 /// A model that can be used: who speaks for it, and what is known of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedModel {
+    /// Who speaks for it.
     pub vendor: Vendor,
     /// Window, price and abilities of the model.
     pub info: ModelInfo,
@@ -243,6 +246,7 @@ impl ModelCatalogue {
         &self.models
     }
 
+    /// The vendor of this name.
     pub fn find_vendor(&self, name: &str) -> Option<&Vendor> {
         self.vendors.iter().find(|vendor| vendor.name == name)
     }

@@ -38,7 +38,9 @@ enum EmbeddingShape {
 /// Vectors in the order of their texts, and what they cost.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TextVectors {
+    /// One for each text.
     pub vectors: Vec<Vec<f32>>,
+    /// Tokens that the vendor counted.
     pub usage: Usage,
     /// `None`: nobody knows.
     pub cost_usd: Option<f64>,

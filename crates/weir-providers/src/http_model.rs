@@ -48,9 +48,11 @@ pub enum EndpointError {
 /// Where a vendor is reached, and with what.
 #[derive(Debug, Clone)]
 pub struct ModelEndpoint {
+    /// The vendor, with its dialect and quirks.
     pub vendor: Vendor,
     /// Where requests go: [`Vendor::endpoint_url`] for the environment at hand.
     pub base_url: String,
+    /// The key that is sent; none: the vendor wants none, or there is none.
     pub key: Option<Secret>,
 }
 

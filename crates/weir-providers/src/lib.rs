@@ -52,6 +52,7 @@
 //! assert_eq!(shown, "Hi.");
 //! assert!(matches!(decoder.finish(), ModelReply::Whole { stop: StopReason::End, .. }));
 //! ```
+#![warn(missing_docs)]
 
 pub mod catalogue;
 pub mod dialect;

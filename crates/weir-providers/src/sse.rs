@@ -16,6 +16,7 @@ const STRAY_BYTES_MAX: usize = 4096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream is longer than {max} bytes")]
 pub struct EventTooLarge {
+    /// Most bytes of a line or an event.
     pub max: usize,
 }
 
@@ -35,6 +36,7 @@ pub struct SseDecoder {
 }
 
 impl SseDecoder {
+    /// A decoder before the first byte.
     pub fn new() -> SseDecoder {
         SseDecoder::default()
     }

@@ -63,6 +63,7 @@ pub struct TransportError {
 /// An answer whose body is still coming.
 #[derive(Debug)]
 pub struct StreamedResponse {
+    /// Status of the HTTP answer.
     pub status: u16,
     /// The vendor's wish to wait, in seconds.
     pub retry_after: Option<String>,

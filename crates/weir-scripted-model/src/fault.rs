@@ -26,6 +26,7 @@ pub enum ScriptedFault {
     Midstream,
     /// The stream holds what is not the dialect.
     Garbage,
+    /// No answer ever.
     Hang,
     /// The connection breaks before an answer.
     Network,

@@ -64,6 +64,7 @@
 //! second process and a retry get the same reply; `order: requests` counts the different requests
 //! of this process instead. A reply that holds nothing leaves no trace in the history, so its step
 //! would be played again.
+#![warn(missing_docs)]
 
 mod fault;
 mod frames;

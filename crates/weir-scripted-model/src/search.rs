@@ -26,6 +26,7 @@ pub enum SearchOutcome {
 /// A page that is found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScriptedPage {
+    /// Its title.
     pub title: String,
     /// Its address.
     pub url: String,

@@ -81,7 +81,9 @@ pub struct ScriptStep {
 /// A piece of a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScriptedPiece {
+    /// Reasoning.
     Thinking(String),
+    /// Text.
     Text(String),
     /// A call; the arguments are sent as they stand, JSON or not.
     Call {
@@ -92,7 +94,9 @@ pub enum ScriptedPiece {
     },
     /// A picture the model made.
     Image {
+        /// IANA media type.
         media_type: String,
+        /// The bytes.
         data: Arc<[u8]>,
     },
 }

@@ -65,6 +65,7 @@
 //! # Ok(())
 //! # }
 //! ```
+#![warn(missing_docs)]
 
 use std::path::Path;
 use std::sync::Arc;

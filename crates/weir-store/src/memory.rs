@@ -97,6 +97,7 @@ impl MemoryState {
 }
 
 impl MemoryStore {
+    /// An empty store.
     pub fn new() -> MemoryStore {
         MemoryStore {
             inner: Mutex::new(MemoryState {

@@ -152,6 +152,7 @@ impl SqliteStore {
         })
     }
 
+    /// The folder in which the database lies.
     pub fn state_dir(&self) -> &Path {
         &self.state_dir
     }

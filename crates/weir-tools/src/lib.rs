@@ -42,23 +42,15 @@
 //!     "required": ["word"],
 //! });
 //! check_schema(&schema).expect("arguments can be checked against it");
-//! let spec = ToolSpec {
-//!     name: "count_letters".into(),
-//!     description: "Counts the letters of a word.".into(),
-//!     group: ToolGroup::Read,
-//!     input_schema: schema.into(),
-//!     deferred: false,
-//!     parallel_safe: true,
-//!     poll: false,
-//!     keeps_result: false,
-//!     timeout_ms: None,
-//! };
+//! let about = "Counts the letters of a word.";
+//! let spec = ToolSpec::new("count_letters", about, ToolGroup::Read, schema);
 //! let mut tools = weir_tools::built_in_tools();
 //! tools.push(Arc::new(CountLetters(spec)));
 //! let toolbox = Toolbox::new(tools).expect("no two have one name");
 //! assert!(toolbox.get("count_letters").is_some());
 //! assert_eq!(toolbox.nearest_name("count_leters").as_deref(), Some("count_letters"));
 //! ```
+#![warn(missing_docs)]
 
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};

@@ -15,6 +15,7 @@ pub struct PatchedFile {
     pub old: Option<String>,
     /// Path after; `None`: the file is deleted.
     pub new: Option<String>,
+    /// Content afterwards, or why the change does not fit.
     pub result: Result<Vec<u8>, String>,
 }
 
@@ -55,6 +56,7 @@ pub fn glob_matches(pattern: &str, path: &str) -> Result<bool, String> {
 /// A page of a file as `read_file` shows it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FilePage {
+    /// Its lines, each with its number.
     pub text: String,
     /// How many lines of the file.
     pub lines: usize,

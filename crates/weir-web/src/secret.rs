@@ -30,6 +30,7 @@ const STRUCTURE: &[&str] = &[
 /// A secret that tools may name.
 #[derive(Debug, Clone)]
 pub struct WebSecret {
+    /// The name by which tools ask for it.
     pub name: String,
     /// Hosts that it may be sent to, exactly these: `api.github.com`, or with a port.
     pub hosts: Vec<String>,

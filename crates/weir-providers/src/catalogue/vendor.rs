@@ -16,6 +16,7 @@ use crate::dialect::VendorQuirks;
 pub struct Vendor {
     /// The word before the slash.
     pub name: String,
+    /// Name of the dialect that it speaks.
     pub dialect: String,
     /// Where requests go when no variable says otherwise. May be empty.
     pub base_url: String,
@@ -50,6 +51,7 @@ pub struct Vendor {
     #[serde(default)]
     pub search: Option<SearchOffer>,
     /// More headers; values may be secret.
+    /// Headers that are sent with each request.
     #[serde(default)]
     pub headers: BTreeMap<String, Secret>,
     /// Differences from other vendors of the same dialect.

@@ -12,6 +12,7 @@ use super::{Dialect, ReplyDecoder, RequestEncoder, VendorQuirks};
 /// Name of this dialect.
 pub const NAME: &str = "anthropic";
 
+/// Anthropic's Messages.
 pub struct AnthropicDialect;
 
 impl Dialect for AnthropicDialect {

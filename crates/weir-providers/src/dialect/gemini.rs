@@ -12,6 +12,7 @@ use super::{Dialect, ReplyDecoder, RequestEncoder, VendorQuirks};
 /// Name of this dialect.
 pub const NAME: &str = "gemini";
 
+/// Gemini's generateContent.
 pub struct GeminiDialect;
 
 impl Dialect for GeminiDialect {

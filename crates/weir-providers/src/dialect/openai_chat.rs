@@ -10,6 +10,7 @@ use super::{Dialect, ReplyDecoder, RequestEncoder, VendorQuirks};
 /// Name of this dialect.
 pub const NAME: &str = "openai-chat";
 
+/// OpenAI's Chat Completions, which many vendors speak.
 pub struct OpenAiChat;
 
 impl Dialect for OpenAiChat {

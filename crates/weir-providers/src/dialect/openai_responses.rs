@@ -13,6 +13,7 @@ use super::{Dialect, ReplyDecoder, RequestEncoder, VendorQuirks};
 /// Name of this dialect.
 pub const NAME: &str = "openai-responses";
 
+/// OpenAI's Responses.
 pub struct OpenAiResponses;
 
 impl Dialect for OpenAiResponses {

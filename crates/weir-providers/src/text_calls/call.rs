@@ -32,6 +32,7 @@ const ALSO: &[&str] = &[
 pub struct TextCall {
     /// Name of an offered tool.
     pub tool: String,
+    /// What the model wrote for it.
     pub arguments: Map<String, Value>,
 }
 

@@ -88,6 +88,7 @@ struct CheckpointTable {
 }
 
 impl MemoryCheckpoints {
+    /// No checkpoints yet.
     pub fn new() -> MemoryCheckpoints {
         MemoryCheckpoints::default()
     }

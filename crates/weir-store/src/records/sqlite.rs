@@ -27,6 +27,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const OPENING: &str = "opening the server's database";
 
+/// What a server keeps beside sessions, in a SQLite file.
 pub struct SqliteRecords {
     connection: Mutex<SqliteConnection>,
     options: SqliteConnectOptions,

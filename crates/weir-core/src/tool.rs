@@ -20,6 +20,7 @@ pub mod defer;
 pub mod foreign;
 mod handle_words;
 mod named_grant;
+mod own_gate;
 mod query;
 mod result;
 mod schema;
@@ -33,6 +34,7 @@ pub use declared::{
 };
 pub use handle_words::HandleWords;
 pub use named_grant::NamedGrant;
+pub use own_gate::OwnGateOpinion;
 pub use result::{CleanResult, RawResult, ResultEffect};
 pub use schema::InputSchema;
 pub use typed::{FieldKind, TypedFields};
@@ -772,17 +774,6 @@ pub struct HookOpinion {
     /// It refuses; otherwise it wants a person to be asked.
     pub denies: bool,
     /// What the hook says, in its own words.
-    pub reason: String,
-}
-
-/// A gate of the program around the engine that does not let a call pass as it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OwnGateOpinion {
-    /// The name that the program gave its gate.
-    pub gate: String,
-    /// It refuses; otherwise it wants a person to be asked.
-    pub denies: bool,
-    /// Why, in a sentence.
     pub reason: String,
 }
 

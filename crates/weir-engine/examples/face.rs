@@ -45,7 +45,7 @@ async fn answer_question(
         false => Decision::Deny,
     };
     println!("  asks: {} -> {decision:?}", asked.summary);
-    agent.session().decide_approval(asked.approval, decision, PERSON, None).await
+    agent.session().decide_approval(asked.approval.clone(), decision, PERSON, None).await
 }
 
 const SCRIPT: &str = r#"

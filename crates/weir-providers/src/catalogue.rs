@@ -35,17 +35,27 @@ pub enum CatalogueError {
     #[error(
         "{text:?} names no model: write provider/name, for example anthropic/claude-sonnet-5-5"
     )]
-    NotAModel { text: String },
+    NotAModel {
+        /// What was written.
+        text: String,
+    },
     /// No such provider.
     #[error(
         "there is no provider {name:?}: known are {known}; others are defined in the config \
          under [providers.{name}]"
     )]
-    UnknownProvider { name: String, known: String },
+    UnknownProvider {
+        /// The name that nobody has.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
     /// A provider of the config is not complete.
     #[error("provider {name:?} of the config needs `{field}`: {why}")]
     Incomplete {
+        /// Name of the provider.
         name: String,
+        /// The setting that is missing or wrong.
         field: &'static str,
         /// What the field is expected to hold.
         why: String,

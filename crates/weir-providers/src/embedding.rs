@@ -51,13 +51,21 @@ pub struct TextVectors {
 pub enum EmbeddingError {
     /// Its vendor has no models for it.
     #[error("{provider} makes no vectors of texts; name a model of another provider")]
-    Unfit { provider: String },
+    Unfit {
+        /// Name of the provider.
+        provider: String,
+    },
     /// It cannot be reached as configured.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
     /// It did not answer, or not with vectors.
     #[error("{model} made no vectors: {why}")]
-    Failed { model: String, why: String },
+    Failed {
+        /// The model, as `provider/name`.
+        model: String,
+        /// The reason, as the end of the sentence.
+        why: String,
+    },
 }
 
 impl EmbeddingModel {

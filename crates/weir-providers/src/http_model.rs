@@ -23,8 +23,10 @@ const DRAIN_MS_MAX: u64 = 200;
 /// An endpoint that cannot be used as configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
+    /// It speaks what nobody here does.
     #[error("provider {provider:?} speaks {dialect:?}, which is no known dialect")]
     Dialect {
+        /// Name of the provider.
         provider: String,
         /// Name of the dialect that settings gave and that does not exist.
         dialect: String,
@@ -35,14 +37,21 @@ pub enum EndpointError {
          https://; set `base_url` under [providers.{provider}]{or_variable}"
     )]
     BaseUrl {
+        /// Name of the provider.
         provider: String,
+        /// What the settings say.
         url: String,
         /// The variable that could be set instead.
         or_variable: String,
     },
     /// A header that HTTP does not allow.
     #[error("header {name:?} of provider {provider:?} is not valid in HTTP")]
-    Header { provider: String, name: String },
+    Header {
+        /// Name of the provider.
+        provider: String,
+        /// Name of the header.
+        name: String,
+    },
 }
 
 /// Where a vendor is reached, and with what.

@@ -45,7 +45,10 @@ pub struct RemotePictureModel {
 pub enum PictureModelError {
     /// Its vendor has no models for it.
     #[error("{provider} makes no pictures; name a model of another provider")]
-    Unfit { provider: String },
+    Unfit {
+        /// Name of the provider.
+        provider: String,
+    },
     /// It cannot be reached as configured.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),

@@ -54,7 +54,10 @@ pub enum SearchModelError {
         "{model} cannot search: its vendor documents no search tool for it; name a model of \
          anthropic, openai, gemini or openrouter"
     )]
-    Unfit { model: String },
+    Unfit {
+        /// The model, as `provider/name`.
+        model: String,
+    },
     /// It cannot be reached as configured.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),

@@ -39,6 +39,7 @@ pub const TEXT_BYTES_MAX: usize = 4 << 20;
 pub enum FoundPiece {
     /// Text that is no call.
     Said(String),
+    /// A call.
     Call(TextCall),
 }
 

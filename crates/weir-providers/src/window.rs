@@ -25,6 +25,7 @@ const ANSWER_BYTES_MAX: usize = 8 << 20;
 pub enum WindowReport {
     /// So many tokens hold for the next request.
     Holds {
+        /// The window, in tokens.
         tokens: u64,
         /// What the model could take, where that is said.
         can: Option<u64>,

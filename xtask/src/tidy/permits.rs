@@ -10,6 +10,8 @@ use super::tree::{Source, Tree, is_for_tests};
 /// Where something that runs calls may be implemented: the tools, what stands for a foreign one, and
 /// the stand-ins of scenarios and of the hostile bench.
 const TOOL_CRATES: &[&str] = &["weir-tools", "weir-mcp", "weir-scenario", "weir-redteam"];
+/// Where the tools of other people's programs are shown, which are no part of Weir.
+const EXAMPLES: &str = "examples/";
 /// The only sources that may make a permit.
 const PERMIT_PLACES: &[&str] =
     &["crates/weir-core/src/governance.rs", "crates/weir-core/src/session.rs"];
@@ -18,7 +20,8 @@ const PERMIT_PLACES: &[&str] =
 pub(super) fn findings(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for source in tree.sources.iter().filter(|source| !source.for_tests) {
-        if !TOOL_CRATES.contains(&source.krate.as_str()) {
+        let is_example = source.inside().starts_with(EXAMPLES);
+        if !is_example && !TOOL_CRATES.contains(&source.krate.as_str()) {
             for line in impls_of(source, "Tool") {
                 let what = "a Tool is implemented outside weir-tools: move it there (G1)";
                 found.push(Finding::new("permit", (&source.path, line), what));

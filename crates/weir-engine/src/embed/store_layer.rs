@@ -20,13 +20,13 @@ use crate::ports::{
 
 /// Makes the trait and the store of whoever implements it from one list of methods.
 macro_rules! store_layer {
-    ($(async fn $name:ident(&self $(, $arg:ident: $type:ty)* $(,)?) $(-> $gives:ty)?;)*) => {
+    (pub trait $layer:ident; $(async fn $name:ident(&self $(, $arg:ident: $type:ty)* $(,)?) $(-> $gives:ty)?;)*) => {
         /// A store in front of another. Whoever implements [`StoreLayer::inner`] is a [`Store`]; the
         /// methods that it writes itself come before those of the one behind, which it calls by
         /// `self.inner()`. The contract of [`Store`] holds for both together: an append that is not
         /// handed on did not happen.
         #[async_trait]
-        pub trait StoreLayer: Send + Sync {
+        pub trait $layer: Send + Sync {
             /// The store behind this one. Always the same.
             fn inner(&self) -> &dyn Store;
             $(
@@ -42,20 +42,22 @@ macro_rules! store_layer {
         }
 
         #[async_trait]
-        impl<L: StoreLayer> Store for L {
+        impl<L: $layer> Store for L {
             $(
                 async fn $name(&self $(, $arg: $type)*) $(-> $gives)? {
-                    StoreLayer::$name(self $(, $arg)*).await
+                    $layer::$name(self $(, $arg)*).await
                 }
             )*
             fn hear_signals(&self, session: &SessionId) -> Option<Box<dyn SignalEar>> {
-                StoreLayer::hear_signals(self, session)
+                $layer::hear_signals(self, session)
             }
         }
     };
 }
 
 store_layer! {
+    pub trait StoreLayer;
+
     async fn acquire_lease(
         &self,
         session: &SessionId,

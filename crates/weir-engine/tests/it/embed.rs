@@ -80,7 +80,7 @@ fn kept(builder: AgentBuilder) -> AgentBuilder {
 #[tokio::test]
 async fn f5_without_an_approver_nothing_is_changed() {
     let run = play_run(kept).await;
-    assert_eq!((run.finished.status, run.written), (RunStatus::Completed, false));
+    assert_eq!((run.finished.status, run.written), (RunStatus::NeedsInput, false));
     assert_eq!(run.finished.denials.len(), 1);
     assert_eq!(run.verdicts, [(Verdict::Ask, Some(GateName::Rules))]);
 }

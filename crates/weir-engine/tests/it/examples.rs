@@ -36,10 +36,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "ann> Write a draft and the final.",
             "agent> I write both.",
-            "  asks: Write drafts/a.md -> Once",
+            "  asks: Create drafts/a.md -> Once",
             "  done, ok: true",
             "agent> Now the other.",
-            "  asks: Write final.md -> Deny",
+            "  asks: Create final.md -> Deny",
             "  done, ok: false",
             "agent> The draft is there; the other you did not want.",
             "  over: Completed, changed: [\"drafts/a.md\"]",

@@ -119,5 +119,6 @@ pub struct VendorOverride {
     pub base_url: Option<String>,
     /// Variable that holds the key; without one a new provider is asked without a key.
     pub api_key_env: Option<String>,
+    /// Headers that are sent with each request.
     pub headers: BTreeMap<String, Secret>,
 }

@@ -54,21 +54,21 @@ pub(super) fn has_ident(tokens: &TokenStream, name: &str) -> bool {
 }
 
 /// The tokens that a macro was given, in pieces that end with a comma, a semicolon or a block; without
-/// documentation.
+/// documentation. A comma between the parameters of a type ends none.
 pub(super) fn given_pieces(tokens: &TokenStream) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut piece = TokenStream::new();
+    let mut angles = AngleDepth::default();
     let mut tokens = tokens.clone().into_iter().peekable();
     while let Some(token) = tokens.next() {
         let is_hash = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '#');
-        if is_hash
-            && matches!(tokens.peek(), Some(TokenTree::Group(group)) if is_doc(&group.stream()))
-        {
+        let documents =
+            |next: &TokenTree| matches!(next, TokenTree::Group(group) if is_doc(&group.stream()));
+        if is_hash && tokens.peek().is_some_and(documents) {
             tokens.next();
             continue;
         }
-        let is_end =
-            matches!(&token, TokenTree::Punct(punct) if matches!(punct.as_char(), ',' | ';'));
+        let is_end = angles.ends_piece(&token);
         match token {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
                 let head = short_text(&std::mem::take(&mut piece));
@@ -76,16 +76,45 @@ pub(super) fn given_pieces(tokens: &TokenStream) -> Vec<String> {
                 pieces.push(head.clone());
                 pieces.extend(inner.into_iter().map(|inner| format!("{head} {{ {inner} }}")));
             }
-            token if is_end => {
-                drop(token);
-                pieces.push(short_text(&std::mem::take(&mut piece)));
-            }
+            _ if is_end => pieces.push(short_text(&std::mem::take(&mut piece))),
             token => piece.extend([token]),
         }
     }
     pieces.push(short_text(&piece));
     pieces.retain(|piece| !piece.is_empty());
     pieces
+}
+
+/// How deep in the parameters of a type the last token stood.
+#[derive(Default)]
+struct AngleDepth {
+    depth: usize,
+    before: Option<char>,
+}
+
+impl AngleDepth {
+    /// Takes a token; whether it ends a piece.
+    fn ends_piece(&mut self, token: &TokenTree) -> bool {
+        let sign = match token {
+            TokenTree::Punct(punct) => Some(punct.as_char()),
+            TokenTree::Group(_) | TokenTree::Ident(_) | TokenTree::Literal(_) => None,
+        };
+        let before = std::mem::replace(&mut self.before, sign);
+        match sign {
+            Some('<') => self.depth += 1,
+            // An arrow closes nothing.
+            Some('>') if !matches!(before, Some('-' | '=')) => {
+                self.depth = self.depth.saturating_sub(1);
+            }
+            Some(';') => {
+                self.depth = 0;
+                return true;
+            }
+            Some(',') => return self.depth == 0,
+            _ => (),
+        }
+        false
+    }
 }
 
 fn is_doc(attribute: &TokenStream) -> bool {
@@ -124,5 +153,7 @@ mod tests {
             given_pieces(&tokens),
             ["pub enum E", "pub enum E { A = \"a\" }", "pub enum E { B = \"b\" }"]
         );
+        let tokens: TokenStream = "fn f(a: A) -> Result<B, C>; fn g();".parse().expect("tokens");
+        assert_eq!(given_pieces(&tokens), ["fn f(a: A) -> Result<B, C>", "fn g()"]);
     }
 }

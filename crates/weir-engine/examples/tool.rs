@@ -66,7 +66,7 @@ says: The poem has four words; the other file is not mine to read.
     let finished = agent.run_task("How long is the poem?").await?;
     println!("answer: {}", finished.text);
     for denial in &finished.denials {
-        println!("not done: {} ({})", denial.summary, denial.reason);
+        println!("not done: {} (asked: {})", denial.summary, denial.by);
     }
     agent.close_session().await?;
     Ok(())

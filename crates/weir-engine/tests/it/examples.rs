@@ -11,7 +11,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "tool",
         &[
             "answer: The poem has four words; the other file is not mine to read.",
-            "denied by gate rules: Count the words of /etc/passwd",
+            "not done: Count the words of /etc/passwd (asked: nobody)",
         ],
     ),
     (

@@ -4,7 +4,6 @@
 //! Both decide where a socket may go, whatever the address says and whatever name servers answer.
 //! Which hosts a call may name at all is judged before, by the gate; model providers are not
 //! reached through here.
-#![warn(missing_docs)]
 
 mod address;
 mod egress;

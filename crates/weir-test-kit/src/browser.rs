@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
+use crate::described::check_answer;
 use crate::wait::{PATIENCE, wait_until_async};
 
 /// The password of everybody here.
@@ -178,7 +179,7 @@ impl Browser {
         (status, location, response.text().await.expect("a body"))
     }
 
-    /// Calls the API: status and JSON (`null` where there is no body).
+    /// Calls the API: status and JSON (`null` where there is no body), which is as it is described.
     pub async fn api(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
         let mut request = self.request(method, path);
         let csrf = self.token();
@@ -191,11 +192,14 @@ impl Browser {
         let response = self.send(request).await;
         let status = response.status().as_u16();
         let text = response.text().await.expect("a body");
-        if text.is_empty() {
-            return (status, Value::Null);
-        }
-        let value = serde_json::from_str(&text);
-        (status, value.unwrap_or_else(|error| panic!("{method} {path}: {error}: {text}")))
+        let asked = format!("{method} {path}");
+        let value = match text.as_str() {
+            "" => Value::Null,
+            text => serde_json::from_str(text)
+                .unwrap_or_else(|error| panic!("{asked}: {error}: {text}")),
+        };
+        check_answer(&asked, status, &value);
+        (status, value)
     }
 
     /// A new session; its id.

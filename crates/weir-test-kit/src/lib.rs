@@ -20,6 +20,8 @@ mod wait;
 mod browser;
 #[cfg(feature = "database")]
 mod database;
+#[cfg(feature = "server")]
+mod described;
 #[cfg(feature = "database")]
 mod postgres;
 #[cfg(feature = "server")]

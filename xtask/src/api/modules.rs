@@ -36,7 +36,7 @@ impl<'t> CrateTree<'t> {
         let mut made = CrateTree { modules: Vec::new() };
         if let Some(root) = files.get("lib.rs") {
             let spot = Spot { parent: None, folder: String::new() };
-            made.add_module(&files, &root.syntax.items, spot);
+            made.add_module(&files, &root.syntax.items, &spot);
         }
         made
     }
@@ -45,7 +45,7 @@ impl<'t> CrateTree<'t> {
         &mut self,
         files: &BTreeMap<&str, &'t Source>,
         items: &'t [Item],
-        spot: Spot,
+        spot: &Spot,
     ) -> usize {
         let index = self.modules.len();
         let kept = items.iter().filter(|item| !is_for_tests(item_attrs(item)));
@@ -63,7 +63,7 @@ impl<'t> CrateTree<'t> {
                 },
             };
             let below = Spot { parent: Some(index), folder: format!("{}{name}/", spot.folder) };
-            let child = self.add_module(files, inner, below);
+            let child = self.add_module(files, inner, &below);
             self.modules[index].children.insert(name, child);
         }
         index

@@ -174,7 +174,7 @@ impl<'t> SurfaceWalk<'_, 't> {
                 match &implementation.trait_ {
                     None => self.lines.extend(method_lines(implementation, &path)),
                     Some((_, of, _)) if self.is_public_trait(module, of) => {
-                        let name = of.segments.last().map(|last| short_text(last));
+                        let name = of.segments.last().map(short_text);
                         self.traits.entry(path).or_default().extend(name);
                     }
                     Some(_) => (),

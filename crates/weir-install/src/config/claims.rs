@@ -40,11 +40,12 @@ fn blocks(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// A file of another kind (a recipe, a plugin, a profile) begins with keys of its own, settings with a section.
+/// A file of another kind begins with keys of its own (a recipe, a plugin, a profile) or is Cargo's; settings
+/// begin with a section.
 fn is_settings(block: &str) -> bool {
     let lines = block.lines().map(str::trim);
     let first = lines.into_iter().find(|line| !line.is_empty() && !line.starts_with('#'));
-    first.is_some_and(|line| line.starts_with('['))
+    first.is_some_and(|line| line.starts_with('[') && line != "[dependencies]")
 }
 
 /// What is wrong with a block; `None`: nothing.

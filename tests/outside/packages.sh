@@ -133,6 +133,41 @@ formula() {
     grep -qF "/v$version/$(cd "$served/good" && echo weir-*.tar.gz)\"" "$served/good/weir.rb"
 }
 
+# What the registry's own checks ask of an entry (its CONTRIBUTING and schema), and that what it names is
+# in the archive and speaks the protocol.
+registry_entry() {
+  local unpacked=$scratch/registry
+  mkdir -p "$unpacked" && tar -xzf "$served/good"/weir-*.tar.gz -C "$unpacked" &&
+    python3 - "$served/good" "$version" "$unpacked" <<'PY'
+import hashlib, json, pathlib, re, subprocess, sys
+place, version, unpacked = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
+entry = json.loads((place / "agent.json").read_text())
+known = "id name version description repository website authors license license_url icon distribution"
+assert set(entry) <= set(known.split()), entry
+assert entry["id"] == "weir" and entry["version"] == version, entry
+assert set(entry["distribution"]) == {"binary"}
+for platform, target in entry["distribution"]["binary"].items():
+    assert platform in ("linux-x86_64", "linux-aarch64", "darwin-x86_64", "darwin-aarch64"), platform
+    assert set(target) <= {"archive", "sha256", "cmd", "args", "env"}, target
+    assert f"/v{version}/" in target["archive"] and "latest" not in target["archive"], target
+    archive = place / target["archive"].rsplit("/", 1)[1]
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() == target["sha256"], target
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+             "params": {"protocolVersion": 1, "clientCapabilities": {"auth": {"terminal": True}}}}
+    # As the registry's check starts it: with a home of its own in which nothing is set up.
+    env = {"HOME": str(unpacked), "PATH": "/usr/bin:/bin"}
+    said = subprocess.run([str(unpacked / target["cmd"]), *target["args"]], cwd=unpacked, env=env,
+                          input=json.dumps(hello) + "\n", capture_output=True, text=True, timeout=60)
+    answer = json.loads(said.stdout.splitlines()[0])["result"]
+    ways = [way.get("type", "agent") for way in answer["authMethods"]]
+    assert "terminal" in ways or "agent" in ways, answer
+icon = (place / "icon.svg").read_text()
+assert 'width="16" height="16" viewBox="0 0 16 16"' in icon, icon
+colours = re.findall(r'(?:fill|stroke)="([^"]*)"', icon)
+assert colours and set(colours) <= {"currentColor", "none"}, colours
+PY
+}
+
 # The very commands of the page, with the line of the installer; what was changed does not pass.
 by_hand() {
   local place=$served/by-hand
@@ -394,6 +429,7 @@ checked "r9_a_program_for_newer_systems_only_is_refused" fails "the program asks
 checked "r9_the_deb_installs_works_and_is_removed" deb
 checked "r9_the_rpm_installs_works_and_is_removed" rpm_package
 checked "r9_the_formula_names_the_archive_and_its_sum" formula
+checked "r1_the_entry_of_the_registry_names_the_archive_and_starts_it" registry_entry
 checked "r9_the_signature_is_checked_by_hand_as_the_page_says" by_hand
 checked "r9_the_installer_is_plain_sh" shellcheck "$root"/deploy/*.sh
 

@@ -1,6 +1,6 @@
 //! `cargo xtask package`: everything that a release hands out, made from a program that is built already:
-//! an archive, a `.deb`, an `.rpm`, the Homebrew formula, a list of what it was built from, the
-//! installer, sums of all of it, and a signature of the sums. Two runs give the same bytes. Not here:
+//! an archive, a `.deb`, an `.rpm`, the Homebrew formula, the entry for editors' registry of agents, a
+//! list of what it was built from, the installer, sums of all of it, and a signature of the sums. Two runs give the same bytes. Not here:
 //! building the program, making a key, and publishing anything.
 
 use std::fs;
@@ -18,6 +18,7 @@ mod archive;
 mod deb;
 mod formula;
 mod libraries;
+mod registry;
 mod rpm;
 mod sbom;
 mod sums;
@@ -114,6 +115,7 @@ pub(crate) fn package(root: &Path, args: &PackageArgs) -> anyhow::Result<ExitCod
     rpm::write(&release, &staged)?;
     sbom::write(&release)?;
     formula::write(&release)?;
+    registry::write(&release)?;
     sums::write(&release, &args.key)?;
     let mut out = std::io::stdout().lock();
     for file in tree::files(&release.out)? {

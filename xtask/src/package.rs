@@ -66,9 +66,14 @@ struct Release {
 }
 
 impl Release {
-    /// The name of the archive and of the folder in it.
+    /// The name of the folder in the archive.
     fn name(&self) -> String {
         format!("weir-{}-x86_64-linux", self.version)
+    }
+
+    /// The name of the archive's file.
+    fn archive_name(&self) -> String {
+        format!("{}.tar.gz", self.name())
     }
 
     /// The version as dpkg and rpm compare it: what stands behind a hyphen comes before the release.

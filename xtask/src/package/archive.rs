@@ -16,7 +16,7 @@ pub(super) fn write(release: &Release, staged: &Path) -> anyhow::Result<()> {
         .arg(format!("--mtime=@{}", release.epoch))
         .arg(format!("--use-compress-program=gzip -n -{}", release.level))
         .arg("-cf")
-        .arg(release.out.join(format!("{}.tar.gz", release.name())))
+        .arg(release.out.join(release.archive_name()))
         .arg("-C")
         .arg(above)
         .arg(release.name());

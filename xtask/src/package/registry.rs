@@ -9,12 +9,11 @@ use super::{Release, sums};
 
 /// Writes the entry and the icon; the archive must be there.
 pub(super) fn write(release: &Release) -> anyhow::Result<()> {
-    let (folder, archive) = (release.name(), format!("{}.tar.gz", release.name()));
-    let sum = sums::of(release, &[archive.clone().into()])?;
-    let sum = sum.split_whitespace().next().context("sha256sum prints a sum")?;
+    let (folder, archive) = (release.name(), release.archive_name());
+    let sum = sums::of_archive(release)?;
     let version = release.version.as_str();
     let values =
-        [("VERSION", version), ("SHA256", sum), ("ARCHIVE", &archive), ("FOLDER", &folder)];
+        [("VERSION", version), ("SHA256", &sum), ("ARCHIVE", &archive), ("FOLDER", &folder)];
     let entry = release.filled("agent.json", &values)?;
     fs::write(release.out.join("agent.json"), entry).context("agent.json")?;
     let icon = release.root.join("deploy/package/icon.svg");

@@ -37,8 +37,15 @@ pub(super) fn write(release: &Release, key: &Path) -> anyhow::Result<()> {
 }
 
 /// What `sha256sum` says of files of the release.
-pub(super) fn of(release: &Release, names: &[PathBuf]) -> anyhow::Result<String> {
+fn of(release: &Release, names: &[PathBuf]) -> anyhow::Result<String> {
     text_of(release.command("sha256sum").current_dir(&release.out).arg("--").args(names))
+}
+
+/// The sum of the archive, which must be there, in hexadecimal.
+pub(super) fn of_archive(release: &Release) -> anyhow::Result<String> {
+    let line = of(release, &[release.archive_name().into()])?;
+    let sum = line.split_whitespace().next().context("sha256sum prints a sum")?;
+    Ok(sum.to_owned())
 }
 
 /// The line by which `ssh-keygen` knows who signs: the public half of the key, for this and nothing else.

@@ -29,6 +29,7 @@ mod plugins;
 mod recipes;
 mod run;
 mod serve;
+mod session_flags;
 mod settings;
 mod skills;
 mod tools;
@@ -74,6 +75,7 @@ pub(crate) use recipes::{
 };
 pub(crate) use run::{DemoArgs, OutputFormat, RunArgs};
 pub(crate) use serve::ServeArgs;
+pub(crate) use session_flags::SessionFlags;
 pub(crate) use settings::{
     AuthCommand, ConfigAcceptArgs, ConfigCommand, ConfigRejectArgs, ConfigSetArgs, DoctorArgs,
     ManArgs, ModelsArgs, ProfilesCommand, SchemaKind, ScriptCommand, ScriptServeArgs,

@@ -3,8 +3,6 @@
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use weir_core::model::Thinking;
-use weir_core::profile::PermissionMode;
 use weir_install::context::InstallationContext;
 use weir_install::models;
 use weir_install::wiring::{self, SessionOverrides};
@@ -19,7 +17,7 @@ pub(super) async fn serve_editor(
     cx: InstallationContext,
     args: AcpArgs,
 ) -> anyhow::Result<ExitCode> {
-    let flags = overrides_from_flags(&args);
+    let flags = args.session.as_overrides(true);
     if args.setup {
         return set_up_model(cx, &flags).await;
     }
@@ -37,19 +35,6 @@ pub(super) async fn serve_editor(
     let served = weir_acp::serve_editor(cx, flags, tokio::io::stdin(), tokio::io::stdout()).await;
     served.map_err(|error| failure_with_status(exit::FAILED, error.to_string()))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn overrides_from_flags(args: &AcpArgs) -> SessionOverrides {
-    SessionOverrides {
-        model: args.model.clone(),
-        profile: args.profile.clone(),
-        thinking: args.thinking.map(Thinking::from),
-        permission: args.permission.map(PermissionMode::from),
-        allow: args.allow.clone(),
-        deny: args.deny.clone(),
-        attended: true,
-        ..SessionOverrides::default()
-    }
 }
 
 /// Makes a model ready in a terminal, where none is.

@@ -11,7 +11,7 @@ use weir_engine::ports::Clock as _;
 use weir_install::context::InstallationContext;
 use weir_install::models;
 use weir_install::session_ids::{self, SubAgentListing};
-use weir_install::wiring::{self, SUPERVISE, SessionOverrides, SystemClock};
+use weir_install::wiring::{self, SUPERVISE, SystemClock};
 use weir_sandbox::is_below_supervisor;
 use weir_tui::link::{BackendChannel, SessionTarget, UiChannel, ui_channel_pair};
 use weir_tui::plain::{self, PlainOptions};
@@ -40,7 +40,7 @@ pub(super) async fn run_terminal_interface(
         None => cx,
         Some(missing) => match first::run_model_setup(cx, missing).await? {
             first::SetupOutcome::Ready(cx, model) => {
-                args.model = model.or(args.model);
+                args.session.model = model.or(args.session.model);
                 *cx
             }
             first::SetupOutcome::Left => return Ok(ExitCode::SUCCESS),
@@ -50,7 +50,7 @@ pub(super) async fn run_terminal_interface(
         Some(url) => {
             let which = which_there(&args)?;
             let there = remote::connect_to_server(&cx, url, &terminal::SIGN_IN_PROMPTS).await?;
-            let thinking = args.thinking.map(Thinking::from);
+            let thinking = args.session.thinking.map(Thinking::from);
             face.run_served_by(|far| there.serve_link(which, thinking, far)).await?
         }
         None => {
@@ -81,24 +81,10 @@ async fn find_missing_model(
     if !is_asked || !is_new || args.attach.is_some() {
         return Ok(None);
     }
-    let flags = overrides_from_flags(args);
+    let flags = args.session.as_overrides(true);
     let profile = wiring::choose_profile(cx, &flags, None)?;
     let asked = flags.model.as_deref().or(profile.profile.model.as_deref());
     models::find_missing_for_model(cx, asked).await
-}
-
-/// The flags as wishes of whoever sits there.
-fn overrides_from_flags(args: &TuiArgs) -> SessionOverrides {
-    SessionOverrides {
-        model: args.model.clone(),
-        profile: args.profile.clone(),
-        thinking: args.thinking.map(Thinking::from),
-        permission: args.permission.map(PermissionMode::from),
-        allow: args.allow.clone(),
-        deny: args.deny.clone(),
-        attended: true,
-        ..SessionOverrides::default()
-    }
 }
 
 /// Which face, as it is to be.
@@ -150,7 +136,8 @@ impl TerminalFrontEnd {
                 first: None,
             })));
         }
-        let is_full = args.permission.map(PermissionMode::from) == Some(PermissionMode::Full);
+        let is_full =
+            args.session.permission.map(PermissionMode::from) == Some(PermissionMode::Full);
         let full = if is_full { FullMode::Cycled } else { FullMode::Named };
         Ok(TerminalFrontEnd::Whole(FaceOptions {
             theme: args.theme.clone(),
@@ -193,11 +180,11 @@ impl TerminalFrontEnd {
 /// What is opened at a server; a session's address may name it too.
 fn which_there(args: &TuiArgs) -> anyhow::Result<SessionTarget> {
     let here_alone = [
-        (args.model.is_some(), "--model"),
-        (args.profile.is_some(), "--profile"),
-        (args.permission.is_some(), "--permission"),
-        (!args.allow.is_empty(), "--allow"),
-        (!args.deny.is_empty(), "--deny"),
+        (args.session.model.is_some(), "--model"),
+        (args.session.profile.is_some(), "--profile"),
+        (args.session.permission.is_some(), "--permission"),
+        (!args.session.allow.is_empty(), "--allow"),
+        (!args.session.deny.is_empty(), "--deny"),
         (args.continue_last, "--continue"),
     ];
     if let Some((_, flag)) = here_alone.iter().find(|(is_given, _)| *is_given) {
@@ -221,7 +208,7 @@ async fn choose_first_session(
     cx: &InstallationContext,
     args: &TuiArgs,
 ) -> anyhow::Result<FirstSession> {
-    let flags = overrides_from_flags(args);
+    let flags = args.session.as_overrides(true);
     let profile = wiring::choose_profile(cx, &flags, None)?;
     // A wrong rule is said before the terminal is taken.
     wiring::session_rules(cx, &*cx.open_workspace()?, &flags, None)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{PermissionWord, ThinkingWord, TimeSpan, parse_time_span};
+use super::{SessionFlags, TimeSpan, parse_time_span};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,24 +42,8 @@ pub(crate) struct RunArgs {
     /// After a task: attach standard input to it, as content that you did not write
     #[arg(value_name = "-")]
     pub(crate) beside: Option<String>,
-    /// Model, as PROVIDER/NAME (see `weir models`) or `script:FILE`
-    #[arg(short, long, value_name = "PROVIDER/NAME")]
-    pub(crate) model: Option<String>,
-    /// Profile: tools, instructions and limits of the agent (see `weir profiles list`)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) profile: Option<String>,
-    /// How much the model thinks [default: medium, if the model supports it]
-    #[arg(long, value_name = "LEVEL", value_enum)]
-    pub(crate) thinking: Option<ThinkingWord>,
-    /// Permission mode: what is allowed without asking [default: ask]
-    #[arg(long, value_name = "MODE", value_enum)]
-    pub(crate) permission: Option<PermissionWord>,
-    /// Rule for calls to allow, such as 'Shell(cargo test:*)'; may be repeated
-    #[arg(long, value_name = "RULE")]
-    pub(crate) allow: Vec<String>,
-    /// Rule for calls to deny, such as 'Edit(/etc/**)'; may be repeated
-    #[arg(long, value_name = "RULE")]
-    pub(crate) deny: Vec<String>,
+    #[command(flatten)]
+    pub(crate) session: SessionFlags,
     /// Format of standard output
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: OutputFormat,

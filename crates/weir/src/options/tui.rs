@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{PermissionWord, ThinkingWord};
+use super::SessionFlags;
 
 /// Heading of these flags.
 const HEADING: &str = "Terminal interface (without a command)";
@@ -11,24 +11,8 @@ const HEADING: &str = "Terminal interface (without a command)";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = HEADING)]
 pub(crate) struct TuiArgs {
-    /// Model, as PROVIDER/NAME (see `weir models`) or `script:FILE`
-    #[arg(short, long, value_name = "PROVIDER/NAME")]
-    pub(crate) model: Option<String>,
-    /// Profile: tools, instructions and limits of the agent (see `weir profiles list`)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) profile: Option<String>,
-    /// How much the model thinks [default: medium, if the model supports it]
-    #[arg(long, value_name = "LEVEL", value_enum)]
-    pub(crate) thinking: Option<ThinkingWord>,
-    /// Permission mode: what is allowed without asking [default: ask]
-    #[arg(long, value_name = "MODE", value_enum)]
-    pub(crate) permission: Option<PermissionWord>,
-    /// Rule for calls to allow, such as 'Shell(cargo test:*)'; may be repeated
-    #[arg(long, value_name = "RULE")]
-    pub(crate) allow: Vec<String>,
-    /// Rule for calls to deny, such as 'Edit(/etc/**)'; may be repeated
-    #[arg(long, value_name = "RULE")]
-    pub(crate) deny: Vec<String>,
+    #[command(flatten)]
+    pub(crate) session: SessionFlags,
     /// Continue a session; without ID, choose one from a list
     #[arg(long, value_name = "ID", group = "opened", num_args = 0..=1)]
     pub(crate) resume: Option<Option<String>>,
@@ -56,12 +40,12 @@ impl TuiArgs {
     /// The first of these flags that was given, as it is written.
     pub(crate) fn first_given_flag(&self) -> Option<&'static str> {
         let given = [
-            (self.model.is_some(), "--model"),
-            (self.profile.is_some(), "--profile"),
-            (self.thinking.is_some(), "--thinking"),
-            (self.permission.is_some(), "--permission"),
-            (!self.allow.is_empty(), "--allow"),
-            (!self.deny.is_empty(), "--deny"),
+            (self.session.model.is_some(), "--model"),
+            (self.session.profile.is_some(), "--profile"),
+            (self.session.thinking.is_some(), "--thinking"),
+            (self.session.permission.is_some(), "--permission"),
+            (!self.session.allow.is_empty(), "--allow"),
+            (!self.session.deny.is_empty(), "--deny"),
             (self.resume.is_some(), "--resume"),
             (self.continue_last, "--continue"),
             (self.fork.is_some(), "--fork"),
@@ -107,6 +91,8 @@ mod tests {
             assert_eq!(parsed(words).tui.first_given_flag(), given, "{words:?}");
         }
         let run = parsed(&["weir", "run", "-m", "a/b", "x"]).command;
-        assert!(matches!(run, Some(CliCommand::Run(args)) if args.model.as_deref() == Some("a/b")));
+        assert!(
+            matches!(run, Some(CliCommand::Run(args)) if args.session.model.as_deref() == Some("a/b"))
+        );
     }
 }

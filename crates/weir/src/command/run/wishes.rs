@@ -2,10 +2,8 @@
 //! value wins (`weir_install::wiring`).
 
 use serde_json::Value;
-use weir_core::model::Thinking;
-use weir_core::profile::PermissionMode;
 use weir_install::files;
-use weir_install::wiring::{MailWish, PromptWish, SessionOverrides};
+use weir_install::wiring::{PromptWish, SessionOverrides};
 
 use crate::failure::usage;
 use crate::options::RunArgs;
@@ -24,27 +22,15 @@ pub(crate) fn wishes_of_run(args: &RunArgs, attended: bool) -> anyhow::Result<Se
     };
     let output_schema = args.output_schema.as_deref().map(read_schema).transpose()?;
     Ok(SessionOverrides {
-        model: args.model.clone(),
-        profile: args.profile.clone(),
-        permission: args.permission.map(PermissionMode::from),
-        thinking: args.thinking.map(Thinking::from),
-        allow: args.allow.clone(),
-        deny: args.deny.clone(),
         max_iterations: args.max_iterations,
         max_tool_calls: args.max_tool_calls,
-        tool_calls_default: None,
         budget_usd: args.budget_usd,
         budget_tokens: args.budget_tokens,
         run_timeout_ms: args.timeout.map(|timeout| timeout.ms),
         prompt,
         output_schema,
         strict: args.strict,
-        attended,
-        only_tools: None,
-        denied: Vec::new(),
-        hosts: Vec::new(),
-        answer: None,
-        mail: MailWish::default(),
+        ..args.session.as_overrides(attended)
     })
 }
 

@@ -61,6 +61,8 @@ pub(crate) struct SessionRender {
     own: BTreeSet<String>,
     /// The words of the last reply.
     last_words: String,
+    /// How full the window is, as the editor was told last.
+    told_usage: Option<SessionUpdate>,
 }
 
 impl SessionRender {
@@ -110,7 +112,9 @@ impl SessionRender {
             Change::StreamAbandoned => out.extend(self.stream.abandon_turn()),
             Change::ReplyAdded(at) => {
                 out.extend(self.render_reply(at));
-                out.extend(self.usage_update().filter(|_| age == FactAge::Fresh));
+                if age == FactAge::Fresh {
+                    out.extend(self.take_changed_usage());
+                }
             }
             Change::ImageAdded(at) => out.extend(self.render_image(&at.fact)),
             Change::CallAdded(call) => {
@@ -132,7 +136,9 @@ impl SessionRender {
             Change::RunEnded(at) => {
                 out.extend(self.render_run_end(&at.fact));
                 self.calls.forget_run();
-                out.extend(self.usage_update().filter(|_| age == FactAge::Fresh));
+                if age == FactAge::Fresh {
+                    out.extend(self.take_changed_usage());
+                }
             }
             // The editor shows what it said; questions and settings are told elsewhere.
             Change::InputQueued(_)
@@ -234,8 +240,14 @@ impl SessionRender {
         is_new.then(|| SessionUpdate::AgentMessageChunk(message_chunk(text.to_owned(), id)))
     }
 
-    /// How full the window is, where that is known.
-    pub(crate) fn usage_update(&self) -> Option<SessionUpdate> {
+    /// How full the window is, where that is known and the editor was told otherwise.
+    pub(crate) fn take_changed_usage(&mut self) -> Option<SessionUpdate> {
+        let usage = self.usage_update().filter(|usage| self.told_usage.as_ref() != Some(usage))?;
+        self.told_usage = Some(usage.clone());
+        Some(usage)
+    }
+
+    fn usage_update(&self) -> Option<SessionUpdate> {
         let meters = self.view.meters();
         let cost = Cost { amount: meters.cost_usd, currency: "USD" };
         (meters.window > 0).then(|| SessionUpdate::UsageUpdate {

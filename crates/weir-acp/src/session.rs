@@ -235,9 +235,10 @@ impl EditorSession {
                     self.render.begin_again();
                 }
                 (self.heard.is_opened, self.known, self.seq) = (true, known, 0);
+                let are_new = self.commands != named;
                 self.commands = named;
                 self.remarks.extend(about.notes);
-                if self.is_open {
+                if self.is_open && are_new {
                     self.tell_commands().await;
                 }
             }

@@ -81,7 +81,7 @@ impl EditorSession {
         }
         if self.opening != SessionOpening::New {
             let open = self.render.open_call_updates();
-            for update in open.into_iter().chain(self.render.usage_update()) {
+            for update in open.into_iter().chain(self.render.take_changed_usage()) {
                 self.send_update(update).await;
             }
         }

@@ -97,6 +97,12 @@ impl Editor {
         self.next(kind, is_it)["params"]["update"].clone()
     }
 
+    /// Every update of this kind until now.
+    fn all_updates(&self, kind: &str) -> Vec<Value> {
+        let updates = self.lines().into_iter().map(|line| line["params"]["update"].clone());
+        updates.filter(|update| update["sessionUpdate"] == kind).collect()
+    }
+
     fn open_new(&mut self) -> String {
         let params = json!({"cwd": self.cwd, "mcpServers": []});
         let opened = self.ask("session/new", &params);
@@ -124,8 +130,7 @@ impl Editor {
 
     /// The words of all messages of this kind until now.
     fn words(&self, kind: &str) -> String {
-        let updates = self.lines().into_iter().map(|line| line["params"]["update"].clone());
-        let ours = updates.filter(|update| update["sessionUpdate"] == kind);
+        let ours = self.all_updates(kind).into_iter();
         ours.filter_map(|update| update["content"]["text"].as_str().map(str::to_owned)).collect()
     }
 }
@@ -159,6 +164,12 @@ fn f3_an_editor_prompts_approves_sees_the_change_cancels_and_loads_after_a_kill(
     assert_eq!(house.read("work/a.txt").as_deref(), Some("one\n"));
     assert!(editor.words("agent_message_chunk").contains("It is written."));
     assert_eq!(editor.words("user_message_chunk"), "", "an editor shows what it said itself");
+    for kind in ["usage_update", "available_commands_update"] {
+        let mut told = editor.all_updates(kind);
+        let before = told.len();
+        told.dedup();
+        assert!(before > 0 && told.len() == before, "{kind} is told where it changed: {before}");
+    }
 
     // In another mode nothing is asked.
     let set = json!({"sessionId": session, "modeId": "auto-edit"});

@@ -85,7 +85,9 @@ impl RenderedCalls {
             let contents = diff.map(|diff| diff_contents(diff, root)).unwrap_or_default();
             change.content = Some(contents).filter(|found| !found.is_empty());
         }
-        if entry.stage.is_over() && !std::mem::replace(&mut told.is_ended, true) {
+        // Who says no ends the call; what it gave back says why, and comes after that.
+        let has_end = entry.finished.is_some() || entry.stage == CallStage::Unknown;
+        if has_end && entry.stage.is_over() && !std::mem::replace(&mut told.is_ended, true) {
             change.content = Some(final_content(entry, root));
             told.output.clear();
             told.has_news = false;

@@ -208,6 +208,24 @@ fn f3_an_editor_prompts_approves_sees_the_change_cancels_and_loads_after_a_kill(
 }
 
 #[test]
+fn r1_a_call_that_was_refused_says_why() {
+    let house = house(WRITES);
+    for (answer, why) in [("deny", "Denied by"), ("perhaps", "its answer is none that was offered")]
+    {
+        let mut editor = Editor::start(&house, &[]);
+        let session = editor.open_new();
+        let prompt = editor.begin_prompt(&session, "Write.");
+        editor.decide(answer);
+        editor.answer_to(prompt);
+        let told = editor.all_updates("tool_call_update");
+        assert!(told.iter().any(|update| update["status"] == "failed"), "{told:#?}");
+        let last = told.last().expect("updates");
+        assert!(last["content"].to_string().contains(why), "{answer}: {told:#?}");
+        assert_eq!(house.read("work/a.txt"), None);
+    }
+}
+
+#[test]
 fn r1_a_question_outlives_a_kill_and_its_call_happens_once() {
     let house = house(WRITES);
     let mut editor = Editor::start(&house, &[]);

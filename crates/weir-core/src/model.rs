@@ -277,6 +277,26 @@ pub enum ModelSignal {
     CallBegun(String),
 }
 
+/// Levels that a tree of values from outside may have. A fact nests it some levels deeper, and whoever reads a
+/// journal must be able to read all of it: JSON is read to 128 levels.
+pub const NESTING_MAX: usize = 64;
+
+/// Whether a tree has more levels than [`NESTING_MAX`].
+pub fn nests_too_deep(value: &serde_json::Value) -> bool {
+    fn is_beyond(value: &serde_json::Value, left: usize) -> bool {
+        match value {
+            serde_json::Value::Array(items) => {
+                left == 0 || items.iter().any(|item| is_beyond(item, left - 1))
+            }
+            serde_json::Value::Object(fields) => {
+                left == 0 || fields.values().any(|item| is_beyond(item, left - 1))
+            }
+            _ => false,
+        }
+    }
+    is_beyond(value, NESTING_MAX)
+}
+
 /// Parses streamed arguments. Empty text counts as no arguments.
 ///
 /// # Errors
@@ -286,6 +306,9 @@ pub fn parse_arguments(text: &str) -> Result<serde_json::Value, String> {
         return Ok(serde_json::json!({}));
     }
     match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(value) if nests_too_deep(&value) => {
+            Err(format!("The arguments are nested more than {NESTING_MAX} levels deep."))
+        }
         Ok(value @ serde_json::Value::Object(_)) => Ok(value),
         Ok(other) => Err(format!(
             "The arguments must be one JSON object; this is {}.",
@@ -299,5 +322,36 @@ pub fn parse_arguments(text: &str) -> Result<serde_json::Value, String> {
             }
         )),
         Err(error) => Err(format!("The arguments are not valid JSON: {error}.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nested(levels: usize) -> String {
+        format!("{{\"a\":{}1{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1))
+    }
+
+    #[test]
+    fn l9_arguments_are_no_deeper_than_a_journal_can_be_read_back_with() {
+        parse_arguments(&nested(NESTING_MAX)).expect("deep enough for anybody");
+        for levels in [NESTING_MAX + 1, 127, 200, 100_000] {
+            parse_arguments(&nested(levels)).expect_err("too deep");
+        }
+        // A fact holds them some levels deeper, and its line in other texts once more.
+        let input = parse_arguments(&nested(NESTING_MAX)).expect("as above");
+        let line = serde_json::json!([[[[{ "blocks": [{ "input": input }] }]]]]).to_string();
+        serde_json::from_str::<serde_json::Value>(&line).expect("it is read again");
+        let smuggled = format!(
+            "{{\"a\":{{\"$serde_json::private::RawValue\":\"{}{}\"}}}}",
+            "[".repeat(120),
+            "]".repeat(120)
+        );
+        // Whatever reads such a name as a tree, the tree is looked at.
+        if let Ok(read) = parse_arguments(&smuggled) {
+            let text = read.to_string();
+            serde_json::from_str::<serde_json::Value>(&text).expect("it is read again");
+        }
     }
 }

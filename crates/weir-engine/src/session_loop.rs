@@ -241,7 +241,7 @@ impl SessionLoop {
     /// A program asks for steps.
     fn handle_steps(&mut self, of: CallId, steps: Vec<ProgramStep>) -> Result<(), String> {
         for ProgramStep { number, tool, input } in steps {
-            self.session.may_step(of, number)?;
+            self.session.may_step(of, number, &input)?;
             let command = SessionCommand::Step { of, number, tool, input };
             self.handle(SessionInput::Command(command));
         }

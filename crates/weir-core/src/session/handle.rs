@@ -22,7 +22,10 @@ use crate::input::{
     ApprovalAnswer, EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput,
 };
 use crate::message::{CallBlock, MessageBlock, Role, StoredMedia};
-use crate::model::{FailureClass, ModelReply, ReplyBlock, ReplyCall, StopReason, parse_arguments};
+use crate::model::{
+    FailureClass, ModelReply, NESTING_MAX, ReplyBlock, ReplyCall, StopReason, Usage,
+    nests_too_deep, parse_arguments,
+};
 use crate::profile::PermissionMode;
 use crate::tool::built_in::{CARRIER, FOREIGN_CALLER};
 use crate::tool::defer::carried_call;
@@ -267,10 +270,7 @@ impl Session {
             }
             EffectAnswer::Verified { result, kept_going } => {
                 self.run.as_ref().filter(|run| run.phase == RunPhase::Verify)?;
-                let (output, mismatch) = match result {
-                    Ok(output) => (output, None),
-                    Err(mismatch) => (None, Some(mismatch)),
-                };
+                let (output, mismatch) = checked_output(result);
                 Some(OutputChecked { output, mismatch, kept_going }.into())
             }
         }
@@ -670,5 +670,18 @@ fn failure_advice(class: FailureClass, message: &str, attempts: u32) -> String {
         }
     };
     let tried = if attempts > 1 { format!(" (tried {attempts} times)") } else { String::new() };
-    format!("{}{tried}. {what_to_do}", message.trim_end_matches('.'))
+    format!("{}{tried}.", message.trim_end_matches('.'))
+}
+
+/// A checked answer, or what is wrong with it: a fact holds it, so it must be one that can be read again.
+fn checked_output(
+    result: Result<Option<serde_json::Value>, String>,
+) -> (Option<serde_json::Value>, Option<String>) {
+    match result {
+        Ok(Some(output)) if nests_too_deep(&output) => {
+            (None, Some(format!("it is nested more than {NESTING_MAX} levels deep")))
+        }
+        Ok(output) => (output, None),
+        Err(mismatch) => (None, Some(mismatch)),
+    }
 }

@@ -18,6 +18,7 @@ use crate::event::{CallProposed, Event};
 use crate::ids::CallId;
 use crate::label::Label;
 use crate::message::plain_text;
+use crate::model::{NESTING_MAX, nests_too_deep};
 use crate::recipe::plan::StepOutput;
 use crate::tool::{EffectClass, Inspection};
 
@@ -181,7 +182,7 @@ impl Session {
     ///
     /// # Errors
     /// A sentence; the program is to be ended.
-    pub fn may_step(&self, of: CallId, number: u32) -> Result<(), String> {
+    pub fn may_step(&self, of: CallId, number: u32, input: &Value) -> Result<(), String> {
         let goes_on =
             |run: &super::RunState| run.cancel.is_none() && run.phase == RunPhase::Turning;
         let turn = self.turn.as_ref().filter(|turn| turn.stage == TurnStage::Working);
@@ -199,6 +200,9 @@ impl Session {
         if number != asked.saturating_add(1) {
             return Err(format!("step {number} was asked for after step {asked}"));
         }
+        if nests_too_deep(input) {
+            return Err(format!("its arguments are nested more than {NESTING_MAX} levels deep"));
+        }
         Ok(())
     }
 
@@ -210,7 +214,7 @@ impl Session {
         tool: String,
         input: Value,
     ) -> Option<Event> {
-        self.may_step(of, number).ok()?;
+        self.may_step(of, number, &input).ok()?;
         let turn = self.turn.as_ref()?.id;
         let call = CallId(self.next.call + 1);
         Some(CallProposed { call, turn, tool, input, of: Some(of), step: Some(number) }.into())

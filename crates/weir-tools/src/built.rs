@@ -60,6 +60,9 @@ pub(crate) trait EditTool: Send + Sync + 'static {
 /// A tool of the list: as the engine knows it, and in tests without an engine.
 #[async_trait]
 pub(crate) trait BuiltInTool: Tool {
+    /// The schema of its arguments, made from their struct: what the kept text is held against.
+    #[cfg(test)]
+    fn derived_schema(&self) -> Value;
     /// Does what a plan says, without a permit: how golden cases play a call.
     #[cfg(test)]
     async fn play_call(&self, _input: &Value, _plan: CallPlan, _cx: &ToolContext) -> RawResult {
@@ -67,7 +70,8 @@ pub(crate) trait BuiltInTool: Tool {
     }
 }
 
-/// A spec with nothing set but what every tool has.
+/// A spec with nothing set but what every tool has. The schema is the kept one; a tool that is not in the
+/// list of built-in ones has it made from its struct.
 pub(crate) fn tool_spec<Input: JsonSchema>(
     name: &str,
     group: ToolGroup,
@@ -77,7 +81,8 @@ pub(crate) fn tool_spec<Input: JsonSchema>(
         name: name.into(),
         description: description.into(),
         group,
-        input_schema: schema::input_schema::<Input>().into(),
+        input_schema: schema::kept_schema(name)
+            .unwrap_or_else(|| schema::input_schema::<Input>().into()),
         deferred: false,
         parallel_safe: false,
         poll: false,
@@ -198,6 +203,11 @@ impl<A: ActionTool> Tool for ActionToolAdapter<A> {
 #[async_trait]
 impl<A: ActionTool> BuiltInTool for ActionToolAdapter<A> {
     #[cfg(test)]
+    fn derived_schema(&self) -> Value {
+        schema::input_schema::<A::Input>()
+    }
+
+    #[cfg(test)]
     async fn play_call(&self, input: &Value, plan: CallPlan, cx: &ToolContext) -> RawResult {
         run_action::<A>(input, &plan.effects, cx).await
     }
@@ -232,6 +242,11 @@ impl<E: EditTool> Tool for EditToolAdapter<E> {
 
 #[async_trait]
 impl<E: EditTool> BuiltInTool for EditToolAdapter<E> {
+    #[cfg(test)]
+    fn derived_schema(&self) -> Value {
+        schema::input_schema::<E::Input>()
+    }
+
     #[cfg(test)]
     async fn play_call(&self, input: &Value, plan: CallPlan, cx: &ToolContext) -> RawResult {
         let made = cx.workspace.apply_changes(&plan.effects.changes, &plan.contents);

@@ -56,7 +56,12 @@ pub(crate) fn plugin_api_spec() -> ToolSpec {
     }
 }
 
-impl BuiltInTool for CallPluginApi {}
+impl BuiltInTool for CallPluginApi {
+    #[cfg(test)]
+    fn derived_schema(&self) -> Value {
+        crate::schema::input_schema::<Input>()
+    }
+}
 
 #[async_trait]
 impl Tool for CallPluginApi {

@@ -108,7 +108,12 @@ pub(crate) fn generate_image_tool() -> Arc<dyn BuiltInTool> {
     Arc::new(GenerateImage { spec })
 }
 
-impl BuiltInTool for GenerateImage {}
+impl BuiltInTool for GenerateImage {
+    #[cfg(test)]
+    fn derived_schema(&self) -> Value {
+        crate::schema::input_schema::<Input>()
+    }
+}
 
 #[async_trait]
 impl Tool for GenerateImage {

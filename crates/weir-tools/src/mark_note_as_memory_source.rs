@@ -101,6 +101,11 @@ impl Tool for MarkNoteAsMemorySource {
 #[async_trait]
 impl BuiltInTool for MarkNoteAsMemorySource {
     #[cfg(test)]
+    fn derived_schema(&self) -> Value {
+        crate::schema::input_schema::<MarkNoteAsMemorySourceInput>()
+    }
+
+    #[cfg(test)]
     async fn play_call(&self, input: &Value, plan: CallPlan, cx: &ToolContext) -> RawResult {
         let input: MarkNoteAsMemorySourceInput = match parse_input(input) {
             Ok(input) => input,

@@ -1,12 +1,34 @@
 //! JSON schemas of tool inputs: compact, self-contained, in the words that every vendor accepts.
 //!
-//! Made from the input structs; no schema is written by hand, and none is validated here.
+//! Made from the input structs; no schema is written by hand, and none is validated here. What is made of
+//! the built-in tools' is kept as text, because making it anew would cost every start of the program more
+//! than reading its settings (Q1).
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
+use weir_core::tool::InputSchema;
+
+/// The schemas of the built-in tools, one a line. A test writes and compares it.
+const KEPT: &str = include_str!("schemas.jsonl");
+/// What stands before and behind the name of a tool in its line.
+const NAME: (&str, &str) = ("{\"name\":\"", "\",\"input_schema\":");
+
+/// The schema of the built-in tool of this name; `None`: none is kept.
+pub(crate) fn kept_schema(name: &str) -> Option<InputSchema> {
+    static BY_NAME: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+        let split = |line: &'static str| {
+            let (name, rest) = line.strip_prefix(NAME.0)?.split_once(NAME.1)?;
+            Some((name, rest.strip_suffix('}')?))
+        };
+        KEPT.lines().filter_map(split).collect()
+    });
+    InputSchema::from_static(BY_NAME.get(name)?).ok()
+}
 
 /// The schema of `Input` as an object without references, titles and `null`s.
 pub(crate) fn input_schema<Input: JsonSchema>() -> Value {
@@ -107,9 +129,12 @@ pub(crate) fn fields_markdown(schema: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde::Deserialize;
 
     use super::*;
+    use crate::built::BuiltInTool;
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
@@ -131,6 +156,36 @@ mod tests {
     enum Kind {
         Old,
         New,
+    }
+
+    /// A tool and its schema as a line of the kept ones.
+    fn kept_line(name: &str, schema: &Value) -> String {
+        format!("{}{name}{}{schema}}}\n", NAME.0, NAME.1)
+    }
+
+    #[test]
+    fn q1_the_kept_schemas_are_those_of_the_structs() {
+        let tools: Vec<_> = crate::file_tools().into_iter().chain(crate::acting_tools()).collect();
+        let name = |tool: &Arc<dyn BuiltInTool>| tool.spec().name.clone();
+        let line = |tool: &Arc<dyn BuiltInTool>| kept_line(&name(tool), &tool.derived_schema());
+        let lines: String = tools.iter().map(line).collect();
+        if std::env::var_os("UPDATE").is_some() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/schemas.jsonl");
+            std::fs::write(path, &lines).expect("writing the schemas");
+            return;
+        }
+        assert!(
+            KEPT == lines,
+            "weir-tools/src/schemas.jsonl is not what the structs say: run this test with UPDATE=1"
+        );
+        for tool in &tools {
+            let (derived, spec) = (tool.derived_schema(), tool.spec());
+            let kept = kept_schema(&spec.name).expect("each built-in tool has one");
+            assert_eq!((kept.text(), &*kept), (derived.to_string().as_str(), &derived));
+            assert_eq!(spec.input_schema.text(), kept.text(), "{}", spec.name);
+        }
+        assert_eq!(kept_schema("email"), None);
+        assert_eq!(kept_schema(""), None);
     }
 
     #[test]

@@ -6,7 +6,9 @@
 
 use std::sync::LazyLock;
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+pub(super) use self::table::CredentialTable;
+
+mod table;
 
 /// Invisible wherever they lie.
 pub(super) const HIDDEN: &str = "
@@ -173,57 +175,44 @@ pub fn is_fixture(path: &str) -> bool {
 
 /// The tables, ready to match.
 pub(super) struct CredentialTables {
-    pub(super) hidden: Gitignore,
-    pub(super) hidden_at_home: Gitignore,
-    pub(super) hidden_on_machine: Gitignore,
-    pub(super) sensitive: Gitignore,
+    pub(super) hidden: CredentialTable,
+    pub(super) hidden_at_home: CredentialTable,
+    pub(super) hidden_on_machine: CredentialTable,
+    pub(super) sensitive: CredentialTable,
 }
 
-/// Built once, at first use.
+/// Read once, at first use.
 pub(super) static TABLES: LazyLock<CredentialTables> = LazyLock::new(|| CredentialTables {
-    hidden: compile_table(HIDDEN),
-    hidden_at_home: compile_table(HIDDEN_AT_HOME),
-    hidden_on_machine: compile_table(HIDDEN_ON_MACHINE),
-    sensitive: compile_table(SENSITIVE),
+    hidden: CredentialTable::read_table(HIDDEN),
+    hidden_at_home: CredentialTable::read_table(HIDDEN_AT_HOME),
+    hidden_on_machine: CredentialTable::read_table(HIDDEN_ON_MACHINE),
+    sensitive: CredentialTable::read_table(SENSITIVE),
 });
 
-fn compile_table(table: &str) -> Gitignore {
-    // Both sides are lower-cased rather than matched without regard to case: then most patterns are
-    // plain names and endings and need no regular expression, which start-up would pay for (Q1).
-    let mut builder = GitignoreBuilder::new(".");
-    for line in table.to_lowercase().lines() {
-        builder.add_line(None, line).expect("a test compiles every line of the tables");
-    }
-    builder.build().expect("a test compiles every line of the tables")
-}
-
 /// Whether `table` names `path` itself, without regard to case.
-pub(super) fn is_named_by(table: &Gitignore, path: &str, is_folder: bool) -> bool {
-    table.matched(path.to_lowercase(), is_folder).is_ignore()
+pub(super) fn is_named_by(table: &CredentialTable, path: &str, is_folder: bool) -> bool {
+    line_of(table, path, is_folder).is_some()
 }
 
 /// The line of `table` that names `path` itself, without regard to case.
-pub(super) fn line_of<'a>(table: &'a Gitignore, path: &str, is_folder: bool) -> Option<&'a str> {
-    match table.matched(path.to_lowercase(), is_folder) {
-        ignore::Match::Ignore(glob) => Some(glob.original()),
-        ignore::Match::None | ignore::Match::Whitelist(_) => None,
-    }
+pub(super) fn line_of(
+    table: &CredentialTable,
+    path: &str,
+    is_folder: bool,
+) -> Option<&'static str> {
+    table.line_of(&path.to_lowercase(), is_folder)
 }
 
 /// The line of `table` that names `path` (relative, `/` between parts) or a folder above it.
-pub(super) fn line_for<'a>(table: &'a Gitignore, path: &str, is_folder: bool) -> Option<&'a str> {
+pub(super) fn line_for(
+    table: &CredentialTable,
+    path: &str,
+    is_folder: bool,
+) -> Option<&'static str> {
     let path = path.to_lowercase();
     let ends = path.match_indices('/').map(|(at, _)| at).chain(std::iter::once(path.len()));
-    for end in ends {
-        if end == 0 {
-            continue;
-        }
-        let folder = end < path.len() || is_folder;
-        if let ignore::Match::Ignore(glob) = table.matched(&path[..end], folder) {
-            return Some(glob.original());
-        }
-    }
-    None
+    let mut parts = ends.filter(|end| *end > 0);
+    parts.find_map(|end| table.line_of(&path[..end], end < path.len() || is_folder))
 }
 
 /// Whether a line of the tables names files by what they are called, and no store of keys: such a file

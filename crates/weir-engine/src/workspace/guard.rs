@@ -7,11 +7,10 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ignore::gitignore::Gitignore;
 use rustix::fs::Stat;
 use unicode_normalization::UnicodeNormalization;
 
-use super::credentials::{self, TABLES, line_for};
+use super::credentials::{self, CredentialTable, TABLES, line_for};
 use super::lists::{IGNORE_LIST, ListCache, ListVerdict, PROTECT_LIST, PathList};
 use super::tree::FolderTree;
 use super::twins::ClosedInodes;
@@ -215,7 +214,7 @@ impl WorkspacePathGuard {
         let tables = &*TABLES;
         let is_folder = seen != PathKind::File;
         let names =
-            |table: &Gitignore, path: &str| credentials::is_named_by(table, path, is_folder);
+            |table: &CredentialTable, path: &str| credentials::is_named_by(table, path, is_folder);
         let from_home = self.home.as_deref().and_then(|home| spot.real.strip_prefix(home).ok());
         let is_fixture = seen != PathKind::Folder && is_fixture(spot);
         let is_key = |path: &str| {

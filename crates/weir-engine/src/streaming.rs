@@ -18,11 +18,8 @@ pub(crate) struct ReplyStream {
 
 impl ReplyStream {
     pub(crate) fn new(hub: Arc<UpdateHub>, subject: String, secrets: &[String]) -> ReplyStream {
-        ReplyStream {
-            hub,
-            subject,
-            veils: Mutex::new([StreamRedactor::new(secrets), StreamRedactor::new(secrets)]),
-        }
+        let veil = StreamRedactor::new(secrets);
+        ReplyStream { hub, subject, veils: Mutex::new([veil.clone(), veil]) }
     }
 
     /// A piece of it.

@@ -5,6 +5,7 @@
 //! made, never before, and never for plain http.
 
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use reqwest::{Client, Url};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::sync::OnceCell;
+use tokio::time::{Instant, Sleep};
 use weir_core::model::FailureClass;
 
 /// Most bytes of an error's body that are read.
@@ -71,6 +73,9 @@ pub struct StreamedResponse {
     pub location: Option<String>,
     response: reqwest::Response,
     idle: Duration,
+    /// Looks whether there was silence for so long. It is not set anew for each piece: a model writes
+    /// many a second (Q19).
+    silence: Pin<Box<Sleep>>,
 }
 
 impl ModelTransport {
@@ -150,7 +155,8 @@ impl ModelTransport {
         let text = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
         let (status, location) = (response.status().as_u16(), text("location"));
         let retry_after = retry_after(response.headers());
-        Ok(StreamedResponse { status, retry_after, location, response, idle })
+        let silence = Box::pin(tokio::time::sleep(idle));
+        Ok(StreamedResponse { status, retry_after, location, response, idle, silence })
     }
 
     async fn client_for(&self, url: &Url) -> Result<&Client, TransportError> {
@@ -185,13 +191,23 @@ impl StreamedResponse {
     /// # Errors
     /// The connection broke, or there was silence for too long.
     pub async fn next_chunk(&mut self) -> Result<Option<Bytes>, TransportError> {
-        match tokio::time::timeout(self.idle, self.response.chunk()).await {
-            Ok(Ok(chunk)) => Ok(chunk),
-            Ok(Err(error)) => Err(TransportError {
-                class: FailureClass::StreamCut,
-                message: format!("The connection broke in mid-answer: {}", cause_chain(error)),
-            }),
-            Err(_) => Err(silence_error(self.response.url(), self.idle)),
+        let asked = Instant::now();
+        loop {
+            tokio::select! {
+                biased;
+                chunk = self.response.chunk() => {
+                    return chunk.map_err(|error| TransportError {
+                        class: FailureClass::StreamCut,
+                        message: format!("The connection broke in mid-answer: {}", cause_chain(error)),
+                    });
+                }
+                () = &mut self.silence => {
+                    if asked.elapsed() >= self.idle {
+                        return Err(silence_error(self.response.url(), self.idle));
+                    }
+                    self.silence.as_mut().reset(asked + self.idle);
+                }
+            }
         }
     }
 

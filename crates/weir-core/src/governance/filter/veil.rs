@@ -2,42 +2,64 @@
 //! comes. Not here: the shapes of tokens, which need the whole text.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::redact::{Needle, secret_needles};
 
-/// A stream without the values of some secrets, in every form in which they travel.
+/// A stream without the values of some secrets, in every form in which they travel. A copy of one to
+/// which nothing was given is for another stream without the same values.
+#[derive(Clone)]
 pub struct StreamRedactor {
-    /// The longest first.
-    needles: Vec<Needle>,
-    /// Numbers of those that begin with each byte.
-    by_first: Vec<Vec<usize>>,
+    /// By their first byte; of those with the same one, the longest first.
+    needles: Arc<[Needle]>,
+    /// Whether one begins with a byte.
+    begins: [bool; 256],
+    /// Bytes of the longest.
+    longest: usize,
     /// What may be the beginning of one: no byte of it is given out before that is certain.
     held: Vec<u8>,
     /// So many bytes of it belong to one that was covered.
     covered: usize,
 }
 
+fn first_byte(needle: &Needle) -> Option<u8> {
+    needle.text.bytes().next()
+}
+
 impl StreamRedactor {
     /// Of these values.
     pub fn new(secrets: &[String]) -> StreamRedactor {
-        let needles = secret_needles(secrets);
-        let mut by_first = vec![Vec::new(); 256];
-        for (number, needle) in needles.iter().enumerate() {
-            if let Some(first) = needle.text.bytes().next() {
-                by_first[usize::from(first)].push(number);
-            }
+        let mut needles = secret_needles(secrets);
+        let longest = needles.first().map_or(0, |needle| needle.text.len());
+        // It keeps the order of those with the same byte.
+        needles.sort_by_key(first_byte);
+        let mut begins = [false; 256];
+        for first in needles.iter().filter_map(first_byte) {
+            begins[usize::from(first)] = true;
         }
-        StreamRedactor { needles, by_first, held: Vec::new(), covered: 0 }
+        StreamRedactor { needles: needles.into(), begins, longest, held: Vec::new(), covered: 0 }
     }
 
     /// What is certain after these bytes. What is held back is a part of a value, and shorter than it.
     pub fn push<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        if self.needles.is_empty() {
+        if self.held.is_empty() && self.covered == 0 && !self.may_hold_value(bytes) {
             return Cow::Borrowed(bytes);
         }
         self.held.extend_from_slice(bytes);
         let whole = self.releasable_length();
         Cow::Owned(self.release_bytes(whole))
+    }
+
+    /// Whether a value stands in these bytes, or may begin in them and go on in the next.
+    fn may_hold_value(&self, bytes: &[u8]) -> bool {
+        let begins = |at: usize| {
+            let rest = &bytes[at..];
+            self.matching_needles(rest).any(|needle| {
+                let text = needle.text.as_bytes();
+                rest.starts_with(text) || text.starts_with(rest)
+            })
+        };
+        (0..bytes.len()).any(begins)
     }
 
     /// Ends the stream and returns the bytes that were held back.
@@ -48,8 +70,7 @@ impl StreamRedactor {
 
     /// Where the first value begins that may go on in the next bytes; the end if there is none.
     fn releasable_length(&self) -> usize {
-        let longest = self.needles.first().map_or(0, |needle| needle.text.len());
-        let from = (self.held.len() + 1).saturating_sub(longest);
+        let from = (self.held.len() + 1).saturating_sub(self.longest);
         let begins = |at: &usize| {
             let rest = &self.held[*at..];
             self.matching_needles(rest).any(|needle| {
@@ -59,11 +80,13 @@ impl StreamRedactor {
         (from..self.held.len()).find(begins).unwrap_or(self.held.len())
     }
 
-    /// The needles that begin as `rest` does.
+    /// The needles that begin as `rest` does, the longest first.
     fn matching_needles(&self, rest: &[u8]) -> impl Iterator<Item = &Needle> {
-        let first =
-            rest.first().map_or(&[][..], |first| self.by_first[usize::from(*first)].as_slice());
-        first.iter().map(|number| &self.needles[*number])
+        let first = rest.first().copied().filter(|first| self.begins[usize::from(*first)]);
+        let from = first.map_or(self.needles.len(), |_| {
+            self.needles.partition_point(|needle| first_byte(needle) < first)
+        });
+        self.needles[from..].iter().take_while(move |needle| first_byte(needle) == first)
     }
 
     /// Gives out the first `whole` bytes, covered.
@@ -144,5 +167,33 @@ mod tests {
         assert_eq!(&*veil.push(b"zq7"), b"");
         assert_eq!(veil.finish(), b"zq7");
         assert_eq!(&*StreamRedactor::new(&[]).push(b"\xff"), b"\xff");
+    }
+
+    #[test]
+    fn z7_wherever_a_stream_is_cut_the_same_is_covered() {
+        // Two letters: nearly everything is the beginning of a value, and values overlap.
+        let secrets = ["aabaabaa", "abababab"];
+        for bits in 0..1_u32 << 12 {
+            let text: Vec<u8> =
+                (0..12).map(|at| if (bits >> at) & 1 == 0 { b'a' } else { b'b' }).collect();
+            let whole = through(&secrets, &text, text.len());
+            for cut in 1..text.len() {
+                let secrets: Vec<String> = secrets.iter().map(ToString::to_string).collect();
+                let mut veil = StreamRedactor::new(&secrets).clone();
+                let mut out = veil.push(&text[..cut]).into_owned();
+                out.extend_from_slice(&veil.push(&text[cut..]));
+                out.extend(veil.finish());
+                assert_eq!(String::from_utf8_lossy(&out), whole, "{text:?} cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn q19_what_holds_no_value_is_not_copied() {
+        let mut veil = StreamRedactor::new(&["zq7marker".to_owned()]);
+        assert!(matches!(veil.push(b"a lazy quiz."), Cow::Borrowed(_)), "none goes on from there");
+        assert!(matches!(veil.push(b"zq7"), Cow::Owned(held) if held.is_empty()));
+        assert_eq!(&*veil.push(b"marker, "), b"[redacted: secret], ");
+        assert!(matches!(veil.push(b"and on."), Cow::Borrowed(_)), "it is over");
     }
 }

@@ -7,10 +7,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use serde::Serialize;
 use tokio::sync::Notify;
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
-use weir_core::view::wire;
+use weir_core::view::wire::{StreamedSignal, WireFact};
 
 use crate::error::EngineError;
 pub use crate::ports::PublishedFact;
@@ -61,18 +62,30 @@ pub enum SessionUpdate {
     },
 }
 
+/// An update as programs get it: one JSON object (C6), alone or as a part of another.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum WireUpdate<'a> {
+    /// A fact.
+    Fact(WireFact<'a>),
+    /// Streamed text or progress.
+    Signal(StreamedSignal<'a>),
+}
+
 impl SessionUpdate {
-    /// The update as programs get it: one JSON object (C6). `now`: when a signal is told.
-    pub fn to_wire_json(&self, session: &SessionId, now: Timestamp) -> String {
+    /// The update as programs get it. `now`: when a signal is told.
+    pub fn to_wire<'a>(&'a self, session: &'a SessionId, now: Timestamp) -> WireUpdate<'a> {
         match self {
             SessionUpdate::Fact(fact) => {
-                wire::fact_json(session, fact.seq, fact.ts, &fact.event).to_string()
+                let (seq, ts, event) = (fact.seq, fact.ts, fact.event.as_ref());
+                WireUpdate::Fact(WireFact { session, seq, ts, event })
             }
             SessionUpdate::Signal { kind, subject, text } => {
                 let (kind, subject_field) = kind.wire_names();
-                wire::streamed_signal_text(&wire::StreamedSignal {
+                let ts = now;
+                WireUpdate::Signal(StreamedSignal {
                     session,
-                    ts: now,
+                    ts,
                     kind,
                     subject_field,
                     subject,
@@ -80,6 +93,12 @@ impl SessionUpdate {
                 })
             }
         }
+    }
+
+    /// The same as the text of one JSON object.
+    pub fn to_wire_json(&self, session: &SessionId, now: Timestamp) -> String {
+        // Strings and numbers: there is nothing in it that JSON cannot say.
+        serde_json::to_string(&self.to_wire(session, now)).unwrap_or_default()
     }
 }
 
@@ -118,6 +137,24 @@ struct PendingSignal {
     text: String,
 }
 
+/// What one reader has not taken yet.
+#[derive(Debug, Default)]
+struct PendingSignals(VecDeque<PendingSignal>);
+
+impl PendingSignals {
+    /// Takes the next signal if its place is between the fact `seen` and the one after it, and the byte
+    /// with which it begins. A signal comes after the facts that were published before it and before
+    /// those after.
+    fn take_after(&mut self, seen: Seq) -> Option<(u64, SessionUpdate)> {
+        while self.0.front().is_some_and(|signal| signal.after < seen) {
+            self.0.pop_front();
+        }
+        let PendingSignal { kind, subject, at, text, .. } =
+            self.0.pop_front_if(|signal| signal.after == seen)?;
+        Some((at, SessionUpdate::Signal { kind, subject, text }))
+    }
+}
+
 /// A piece of streamed text, and whose it is.
 #[derive(Clone, Copy)]
 struct SignalText<'a> {
@@ -141,7 +178,7 @@ struct UnsettledStream {
 struct HubReader {
     /// Only facts are wanted: no signal is kept for it, and none wakes it.
     facts_only: bool,
-    signals: Mutex<VecDeque<PendingSignal>>,
+    signals: Mutex<PendingSignals>,
     wake: Notify,
 }
 
@@ -323,7 +360,7 @@ impl HubReader {
     /// Keeps a text that came after the fact `after` and begins at the byte `at` of its subject's.
     fn push(&self, after: Seq, at: u64, signal: SignalText<'_>) {
         let SignalText { kind, subject, text } = signal;
-        let mut signals = lock_mutex(&self.signals);
+        let PendingSignals(signals) = &mut *lock_mutex(&self.signals);
         match signals.back_mut() {
             Some(last) if last.after == after && last.kind == kind && last.subject == subject => {
                 if last.text.len() < SIGNAL_BYTES_MAX {
@@ -397,17 +434,17 @@ impl UpdateSubscription {
     }
 
     fn next_available(&mut self) -> NextUpdate {
-        let state = lock_mutex(&self.hub.state);
-        let mut signals = lock_mutex(&self.reader.signals);
-        // A signal comes after the facts that were published before it and before those after.
-        while signals.front().is_some_and(|s| s.after < self.seen) {
-            signals.pop_front();
-        }
-        if signals.front().is_some_and(|s| s.after == self.seen)
-            && let Some(PendingSignal { kind, subject, at, text, .. }) = signals.pop_front()
-        {
+        // A signal whose place is here is the next whatever was published since, so that readers of
+        // what streams do not wait for each other.
+        if let Some((at, signal)) = lock_mutex(&self.reader.signals).take_after(self.seen) {
             self.began_at = at;
-            return NextUpdate::Ready(SessionUpdate::Signal { kind, subject, text });
+            return NextUpdate::Ready(signal);
+        }
+        let state = lock_mutex(&self.hub.state);
+        // Looked at again: one may have come before the facts that are looked at now.
+        if let Some((at, signal)) = lock_mutex(&self.reader.signals).take_after(self.seen) {
+            self.began_at = at;
+            return NextUpdate::Ready(signal);
         }
         if self.seen < state.published {
             let first = state.facts.front().map_or(state.published + 1, |fact| fact.seq);

@@ -1,6 +1,11 @@
 //! A fact as the outside sees it: one JSON object a line (C6).
 
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::event::Event;
@@ -19,6 +24,103 @@ pub fn fact_json(session: &SessionId, seq: Seq, ts: Timestamp, event: &Event) ->
     }
     Value::Object(out)
 }
+
+/// The same as text.
+pub fn fact_text(session: &SessionId, seq: Seq, ts: Timestamp, event: &Event) -> String {
+    let payload = event.payload();
+    line_text(&WireFact { session, seq, ts, event }.as_line(&payload), payload.len())
+}
+
+/// A fact that is written as its one object, alone or as a part of another. Its fields are taken over as the
+/// payload has them, and no tree is made: the fact that opens a session has the schemas of all its tools.
+pub struct WireFact<'a> {
+    /// The session whose fact it is.
+    pub session: &'a SessionId,
+    /// Its place there.
+    pub seq: Seq,
+    /// When it was recorded, in microseconds since 1970.
+    pub ts: Timestamp,
+    /// What happened.
+    pub event: &'a Event,
+}
+
+impl WireFact<'_> {
+    fn as_line<'p>(&self, payload: &'p str) -> FactLine<'p> {
+        let envelope = envelope_fields(self.session, Some(self.seq), self.ts, self.event.kind());
+        FactLine { envelope, fields: serde_json::from_str(payload).unwrap_or_default() }
+    }
+}
+
+impl Serialize for WireFact<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_line(&self.event.payload()).serialize(serializer)
+    }
+}
+
+/// Bytes of an envelope, roughly.
+const ENVELOPE_BYTES: usize = 160;
+
+fn line_text(line: &FactLine<'_>, payload: usize) -> String {
+    let mut text = Vec::with_capacity(payload + ENVELOPE_BYTES);
+    serde_json::to_writer(&mut text, line).expect("facts hold only string keys");
+    String::from_utf8(text).expect("JSON is UTF-8")
+}
+
+/// An envelope, and the fields of a kind behind it. A field of the same name takes its place there.
+struct FactLine<'a> {
+    envelope: Map<String, Value>,
+    fields: RawFields<'a>,
+}
+
+/// The fields of an object, in their order, as they are written.
+#[derive(Default)]
+struct RawFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl Serialize for FactLine<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let RawFields(fields) = &self.fields;
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in &self.envelope {
+            match fields.iter().find(|(field, _)| field == name) {
+                Some((_, field)) => map.serialize_entry(name, field)?,
+                None => map.serialize_entry(name, value)?,
+            }
+        }
+        for (name, field) in fields.iter().filter(|(name, _)| !self.envelope.contains_key(&**name))
+        {
+            map.serialize_entry(name, field)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for RawFields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawFields<'de>, D::Error> {
+        deserializer.deserialize_map(RawFieldsVisitor)
+    }
+}
+
+struct RawFieldsVisitor;
+
+impl<'de> Visitor<'de> for RawFieldsVisitor {
+    type Value = RawFields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the fields of a fact")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawFields<'de>, A::Error> {
+        let mut fields = Vec::new();
+        while let Some((FieldName(name), value)) = map.next_entry()? {
+            fields.push((name, value));
+        }
+        Ok(RawFields(fields))
+    }
+}
+
+/// A name, borrowed where nothing in it is escaped.
+#[derive(serde::Deserialize)]
+struct FieldName<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// A signal: it has no place in the journal.
 pub fn signal_json(session: &SessionId, ts: Timestamp, kind: &str, fields: Value) -> Value {
@@ -159,7 +261,47 @@ pub fn output_schema() -> Value {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// Names of which some stand in an envelope, and values of every kind.
+    fn payloads() -> impl Strategy<Value = Value> {
+        let name = prop_oneof![
+            prop::sample::select(vec!["v", "seq", "ts", "session", "kind"]).prop_map(String::from),
+            "[a-z\"\\\\\u{e9}\n]{0,3}",
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_filter("JSON has none", |f| f.is_finite()).prop_map(Value::from),
+            "\\PC{0,8}|[\"\\\\\n\u{1b}]{0,4}".prop_map(Value::from),
+        ];
+        let value = leaf.prop_recursive(3, 20, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(("[a-z]{0,3}", inner), 0..4)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        });
+        prop::collection::vec((name, value), 0..6)
+            .prop_map(|fields| Value::Object(fields.into_iter().collect()))
+    }
+
+    proptest! {
+        #[test]
+        fn c6_a_fact_is_the_same_as_text_and_as_a_tree(payload in payloads()) {
+            let session = SessionId::new("s");
+            let envelope = envelope_fields(&session, Some(7), Timestamp(1), "a.b");
+            let mut tree = envelope.clone();
+            tree.extend(payload.as_object().cloned().unwrap_or_default());
+            let payload = payload.to_string();
+            let fields = serde_json::from_str(&payload).expect("an object");
+            let text = line_text(&FactLine { envelope, fields }, payload.len());
+            prop_assert_eq!(text, Value::Object(tree).to_string());
+        }
+    }
 
     #[test]
     fn c6_streamed_text_is_written_as_any_other_signal() {

@@ -71,8 +71,7 @@ impl HeadlessOutput {
                 _ => None,
             };
             let event = ended.map_or(&fact.event, |end| end.fact.shared_event());
-            let line = wire::fact_json(&self.session, fact.seq, fact.ts, event);
-            return terminal::out_line(&line.to_string());
+            return terminal::out_line(&wire::fact_text(&self.session, fact.seq, fact.ts, event));
         }
         if let Some(line) = progress_line(&fact.event, &self.seen) {
             self.print_progress(&line);

@@ -88,6 +88,7 @@ mod journal;
 mod knowledge;
 pub mod lease_owner;
 pub mod ledger;
+mod listening;
 pub mod made;
 mod media;
 pub mod memory;

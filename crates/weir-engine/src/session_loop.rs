@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use weir_core::effect::Effect;
 use weir_core::event::{CallFinished, CancelCause, Event};
 use weir_core::governance::filter::mask_text;
-use weir_core::ids::{CallId, InputId, RunId, SessionId, Timestamp};
+use weir_core::ids::{CallId, InputId, RunId, Timestamp};
 use weir_core::input::{EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput};
 use weir_core::message::plain_text;
 use weir_core::session::{CallState, Session, SessionConfig};
@@ -28,15 +28,18 @@ use crate::condensing::RunReview;
 use crate::error::EngineError;
 use crate::hub::PublishedFact;
 use crate::ledger::JournalWriter;
-use crate::ports::{
-    Conversation, HookMoment, Model, ProgramStep, RemoteCommand, Store, StoreError,
-};
+use crate::listening::start_listening;
+use crate::ports::{Conversation, HookMoment, Model, ProgramStep, RemoteCommand, StoreError};
 use crate::programs::{ProgramLine, ProgramRun};
 use crate::recipes;
 use crate::scene::SceneRequest;
 use crate::submit::InputSubmission;
 use crate::worker_context::WorkerContext;
 use crate::workers::{self, EncodingWork, PlannedContents, RunningCall, WorkerOutcome, Workers};
+
+mod letters;
+
+use letters::{discard_remote_command, next_mail};
 
 /// Everything the loop owns. Dropping it ends whatever is in flight.
 pub(crate) struct SessionLoop {
@@ -148,7 +151,9 @@ impl SessionLoop {
                     mail = next_mail(store.clone(), self.context.session.clone(), read);
                 }
                 SessionWake::PauseChanged => {
-                    pause_changed = store.pause_changed();
+                    // Listening before it looks: others of this process hear with it, and a switch that is
+                    // thrown in between is not thrown again.
+                    pause_changed = start_listening(|| store.pause_changed()).await;
                     if let Some(pause) = store.pause_state().await? {
                         let cause = CancelCause::Paused;
                         let by = pause.by;
@@ -431,7 +436,11 @@ impl SessionLoop {
         }
         if self.session.run().is_none() {
             self.contents.clear();
-            self.ledger.request_write();
+            // What a run ended with has no company to wait for. The first facts of a session have: the
+            // input that it was opened for, and nothing that must be kept came before (Q2).
+            if self.session.last_run_finished().is_some() {
+                self.ledger.request_write();
+            }
         }
         for effect in owed {
             if self.in_flight.contains_key(&effect) {
@@ -719,38 +728,6 @@ impl SessionLoop {
         let store = self.context.parts.store.clone();
         self.writing = Some(Box::pin(async move { batch.write_to_store(store.as_ref()).await }));
     }
-}
-
-async fn discard_remote_command(store: &dyn Store, letter: u64) {
-    if let Err(error) = store.discard_remote_command(letter).await {
-        tracing::warn!(letter, %error, "a letter could not be taken away");
-    }
-}
-
-/// The letters that wait, or the next ones that come.
-fn next_mail(
-    store: Arc<dyn Store>,
-    session: SessionId,
-    read: HashSet<u64>,
-) -> BoxFuture<'static, Result<Vec<RemoteCommand>, StoreError>> {
-    Box::pin(async move {
-        // One that was acted on and cannot be taken away must not wake the loop again and again.
-        let unread = |letters: Vec<RemoteCommand>| -> Vec<RemoteCommand> {
-            letters.into_iter().filter(|letter| !read.contains(&letter.id)).collect()
-        };
-        let mut changed = store.mail_changed();
-        // It listens from its first poll on: before the box is read, so that no letter is missed.
-        if futures::poll!(&mut changed).is_pending() {
-            let waiting = unread(store.waiting_remote_commands(&session).await?);
-            if !waiting.is_empty() {
-                return Ok(waiting);
-            }
-            changed.await;
-        } else {
-            drop(changed);
-        }
-        Ok(unread(store.waiting_remote_commands(&session).await?))
-    })
 }
 
 async fn await_write<T>(writing: &mut Option<BoxFuture<'static, T>>) -> Option<T> {

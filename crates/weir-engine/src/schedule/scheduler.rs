@@ -20,6 +20,7 @@ use weir_core::schedule::{AgentCause, AgentRun, AgentRunState, MissedTicks};
 use super::due::{AgentWait, follower_runs};
 use super::known::{KnownAgent, UnusableAgent, load_known_agents};
 use super::turns::RunQueue;
+use crate::listening::start_listening;
 use crate::ports::{
     AgentRunFilter, AtRest, Clock, LeaseOwner, PlaceLimits, RunBeginOutcome, RunDesk, RunStarter,
     STILL_RUNNING, SharedRunPlaces, Store, StoreError, TickClaim,
@@ -439,19 +440,6 @@ impl RunDesk for RunHistoryWriter {
             tracing::warn!(agent = run.agent, %error, "that it asks could not be written down");
         }
     }
-}
-
-/// A future of the store that listens already: whatever changes from now on is heard.
-async fn start_listening<'a>(make: impl Fn() -> BoxFuture<'a, ()>) -> BoxFuture<'a, ()> {
-    /// What is left over from before may wake it at once, so many times at most.
-    const TRIES: usize = 8;
-    for _ in 0..TRIES {
-        let mut future = make();
-        if futures::poll!(&mut future).is_pending() {
-            return future;
-        }
-    }
-    make()
 }
 
 /// A shared place, if it needs one, and then one of the store.

@@ -459,17 +459,9 @@ impl WriterThread {
         let _ = block_on(sqlx::query("ROLLBACK").execute(&mut self.connection));
     }
 
-    /// Notes how far the audit files are, so that nothing of them can vanish unnoticed, and closes.
-    fn finish(mut self) {
-        if self.exported > self.exported_stored {
-            let exported = self.exported.to_string();
-            let query = sqlx::query(*statements::EXPORTED_ONE)
-                .bind("audit_exported")
-                .bind(exported.as_str());
-            if let Err(error) = block_on(query.execute(&mut self.connection)) {
-                tracing::debug!(%error, "the audit mark was not written");
-            }
-        }
+    /// Closes. How far the audit files are is noted by the next append (a sync of its own is not worth
+    /// it): what goes from their ends until then is written again from the database.
+    fn finish(self) {
         if let Err(error) = block_on(sqlx::Connection::close(self.connection)) {
             tracing::debug!(%error, "the database did not close cleanly");
         }

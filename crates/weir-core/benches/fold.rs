@@ -107,7 +107,8 @@ fn journal() -> Vec<(Timestamp, Event)> {
             EffectAnswer::Prepared { turn, bytes: 1_000, prefix_bytes: 900, prefix_expected: 900 };
         take(&mut session, SessionInput::Answer(prepared));
         let reply = asks(number);
-        let replied = EffectAnswer::Replied { turn, reply, images: Vec::new(), jitter: 0 };
+        let replied =
+            EffectAnswer::Replied { turn, reply, images: Vec::new(), jitter: 0, streamed: 0 };
         take(&mut session, SessionInput::Answer(replied));
         let inspection = Box::new(Inspection::new(EffectClass::Read, Effects::default(), "Look"));
         take(&mut session, SessionInput::Answer(EffectAnswer::Inspected { call, inspection }));

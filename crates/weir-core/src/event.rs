@@ -361,6 +361,12 @@ pub struct ModelRetried {
     pub wait_ms: u64,
     /// What went wrong.
     pub message: String,
+    /// What it used all the same, as an estimate: its stream broke off, or it was sent and nothing came.
+    #[serde(default, skip_serializing_if = "Usage::is_nothing")]
+    pub usage: Usage,
+    /// The cost of that, where the price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
 }
 
 /// A request failed for good.
@@ -372,6 +378,12 @@ pub struct ModelFailed {
     pub class: FailureClass,
     /// What went wrong, and what to do.
     pub message: String,
+    /// What it used all the same, as an estimate: its stream broke off, or it was sent and nothing came.
+    #[serde(default, skip_serializing_if = "Usage::is_nothing")]
+    pub usage: Usage,
+    /// The cost of that, where the price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
 }
 
 /// The model answered.
@@ -383,7 +395,7 @@ pub struct ModelReplied {
     pub content: Vec<MessageBlock>,
     /// Why it stopped.
     pub stop: StopReason,
-    /// What the vendor counted; of an interrupted reply an estimate.
+    /// What the vendor counted; an estimate where it was interrupted, or the vendor counted nothing.
     pub usage: Usage,
     /// The cost of the request, where the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -391,6 +403,9 @@ pub struct ModelReplied {
     /// What was put right in calls that the model wrote as text, or left alone, in words (V5).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repaired: Vec<String>,
+    /// The vendor counted nothing of this whole reply, so it is estimated (R11).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
 }
 
 /// The model made an image.

@@ -153,6 +153,8 @@ pub enum EffectAnswer {
         images: Vec<Result<StoredMedia, String>>,
         /// A random number, for jitter.
         jitter: u64,
+        /// Bytes of text and thoughts that had come: of a failed reply they were made, and may be charged.
+        streamed: usize,
     },
     /// To `Salvage`: what had come of a reply that was cut off; nothing, where nothing had.
     Salvaged {

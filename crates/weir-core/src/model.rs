@@ -38,12 +38,25 @@ pub struct Price {
     pub input: f64,
     /// Output, reasoning included.
     pub output: f64,
-    /// Input read from the vendor's cache.
+    /// Input read from the vendor's cache; 0: not named, then it counts as plain input.
     #[serde(default)]
     pub cache_read: f64,
-    /// Input written to the vendor's cache.
+    /// Input written to the vendor's cache; 0: not named, then it counts as plain input.
     #[serde(default)]
     pub cache_write: f64,
+}
+
+impl Price {
+    /// What a million tokens from the cache count. No vendor gives them away where input costs: what
+    /// nobody named is not nothing.
+    pub fn counted_cache_read(&self) -> f64 {
+        if self.cache_read > 0.0 { self.cache_read } else { self.input }
+    }
+
+    /// What a million tokens that go to the cache count; by the same rule.
+    pub fn counted_cache_write(&self) -> f64 {
+        if self.cache_write > 0.0 { self.cache_write } else { self.input }
+    }
 }
 
 /// What is known of a model: data, overridable in the config (V1).
@@ -93,8 +106,8 @@ impl ModelInfo {
         Some(
             per(usage.input, price.input)
                 + per(usage.output, price.output)
-                + per(usage.cache_read, price.cache_read)
-                + per(usage.cache_write, price.cache_write),
+                + per(usage.cache_read, price.counted_cache_read())
+                + per(usage.cache_write, price.counted_cache_write()),
         )
     }
 }
@@ -224,6 +237,10 @@ pub enum FailureClass {
 }
 
 impl FailureClass {
+    /// Whether a vendor had the request and worked on it, and may charge for that.
+    pub fn may_be_charged(self) -> bool {
+        matches!(self, FailureClass::StreamCut | FailureClass::Timeout)
+    }
     /// Whether the same request may succeed later.
     pub fn is_retryable(self) -> bool {
         match self {

@@ -36,6 +36,10 @@ impl Usage {
             *sum = sum.saturating_add(more);
         }
     }
+    /// Whether nothing was counted at all.
+    pub fn is_nothing(&self) -> bool {
+        *self == Usage::default()
+    }
     /// All tokens that count towards a token budget.
     pub fn total_tokens(&self) -> u64 {
         let rest = [self.output, self.cache_read, self.cache_write];

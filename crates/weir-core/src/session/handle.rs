@@ -35,14 +35,24 @@ use crate::tool::{CleanResult, Inspection};
 use super::calls::{taken_out_text, unknown_text};
 use super::condense::PendingCondensing;
 use super::turns::{RETRY_ATTEMPTS_MAX, retry_wait_ms};
-use super::{CallStage, CallState, RunPhase, Session, SessionConfig, TurnStage, TurnState};
+use super::{CallStage, CallState, RunPhase, Session, SessionConfig, TurnStage, TurnState, limits};
 
-/// A request that the model did not answer.
+/// A reply that came whole.
+struct WholeReply {
+    blocks: Vec<ReplyBlock>,
+    stop: StopReason,
+    usage: Usage,
+    repairs: Vec<String>,
+}
+
+/// A request of which no reply came, or no whole one.
 struct RequestFailure {
     class: FailureClass,
     message: String,
     /// How long the vendor asks to wait before the next attempt.
     retry_after_ms: Option<u64>,
+    /// Bytes that had come of a reply.
+    streamed: usize,
 }
 
 impl Session {
@@ -224,9 +234,18 @@ impl Session {
             EffectAnswer::Prepared { turn, bytes, prefix_bytes, prefix_expected } => {
                 self.accept_prepared_request(turn, bytes, prefix_bytes, prefix_expected)
             }
-            EffectAnswer::Replied { turn, reply, images, jitter } => {
+            EffectAnswer::Replied { turn, reply, images, jitter, streamed } => {
                 self.in_stage(turn, TurnStage::Thinking)?;
-                Some(self.accept_reply(turn, reply, images, jitter))
+                Some(match reply {
+                    ModelReply::Whole { blocks, stop, usage, repairs } => {
+                        let reply = WholeReply { blocks, stop, usage, repairs };
+                        self.accept_reply(turn, reply, images)
+                    }
+                    ModelReply::Failed { class, message, retry_after_ms } => {
+                        let failure = RequestFailure { class, message, retry_after_ms, streamed };
+                        self.accept_failure(turn, failure, jitter)
+                    }
+                })
             }
             EffectAnswer::Salvaged { turn, text, thinking } => {
                 self.accept_partial_reply(turn, text, thinking)
@@ -238,14 +257,7 @@ impl Session {
                 self.unsaved(call)?;
                 Some(CheckpointTaken { checkpoint, call, paths }.into())
             }
-            EffectAnswer::NotSaved { call, reason } => {
-                self.unsaved(call)?;
-                let text = format!(
-                    "Not run: the files it touches could not be saved first ({reason}). Nothing \
-                     was changed."
-                );
-                Some(self.refusal_result(call, &text).into())
-            }
+            EffectAnswer::NotSaved { call, reason } => self.refuse_unsaved(call, &reason),
             EffectAnswer::Returned { call, clean, notes } => {
                 self.accept_result(now, call, clean, notes)
             }
@@ -274,6 +286,14 @@ impl Session {
                 Some(OutputChecked { output, mismatch, kept_going }.into())
             }
         }
+    }
+
+    fn refuse_unsaved(&mut self, call: CallId, reason: &str) -> Option<Event> {
+        self.unsaved(call)?;
+        let text = format!(
+            "Not run: the files it touches could not be saved first ({reason}). Nothing was changed."
+        );
+        Some(self.refusal_result(call, &text).into())
     }
 
     /// A call that waits until its files are saved.
@@ -379,17 +399,10 @@ impl Session {
     fn accept_reply(
         &self,
         turn: TurnId,
-        reply: ModelReply,
+        reply: WholeReply,
         images: Vec<Result<StoredMedia, String>>,
-        jitter: u64,
     ) -> Event {
-        let (blocks, stop, usage, repaired) = match reply {
-            ModelReply::Whole { blocks, stop, usage, repairs } => (blocks, stop, usage, repairs),
-            ModelReply::Failed { class, message, retry_after_ms } => {
-                let failure = RequestFailure { class, message, retry_after_ms };
-                return self.accept_failure(turn, failure, jitter);
-            }
-        };
+        let WholeReply { blocks, stop, usage, repairs: repaired } = reply;
         let mut next_call = self.next.call;
         let mut used = std::collections::HashSet::new();
         let mut images = images.into_iter();
@@ -411,12 +424,15 @@ impl Session {
                 })),
             }
         }
+        // An endpoint that counts nothing was paid all the same.
+        let estimated = usage.is_nothing();
+        let usage = if estimated { self.window.estimate_reply(&content) } else { usage };
         let cost_usd = self.model.cost(&usage);
-        ModelReplied { turn, content, stop, usage, cost_usd, repaired }.into()
+        ModelReplied { turn, content, stop, usage, cost_usd, repaired, estimated }.into()
     }
 
     /// What had come of a reply when somebody ended the run. Nobody counted it: what was sent and
-    /// what had come are estimated, once anything came at all.
+    /// what had come are estimated, also where nothing had come yet: it was sent.
     fn accept_partial_reply(&self, turn: TurnId, text: String, thinking: String) -> Option<Event> {
         self.run.as_ref().filter(|run| run.cancel.is_some())?;
         self.turn.as_ref().filter(|t| t.id == turn && t.stage == TurnStage::Thinking)?;
@@ -432,7 +448,8 @@ impl Session {
         let content = [thinking, said].into_iter().flatten().filter(is_something).collect();
         let cost_usd = self.model.cost(&usage);
         let (stop, repaired) = (StopReason::Interrupted, Vec::new());
-        Some(ModelReplied { turn, content, stop, usage, cost_usd, repaired }.into())
+        let estimated = false;
+        Some(ModelReplied { turn, content, stop, usage, cost_usd, repaired, estimated }.into())
     }
 
     /// Numbers a call, repairs a missing or doubled id, and parses its arguments (L9).
@@ -473,13 +490,15 @@ impl Session {
 
     /// `jitter`: the random number from which the wait before the next attempt is made.
     fn accept_failure(&self, turn: TurnId, failure: RequestFailure, jitter: u64) -> Event {
-        let RequestFailure { class, message, retry_after_ms } = failure;
+        let usage = self.used_by_failure(&failure);
+        let cost_usd = self.model.cost(&usage).filter(|_| !usage.is_nothing());
+        let RequestFailure { class, message, retry_after_ms, streamed } = failure;
         let attempt = self.turn.as_ref().map_or(0, |t| t.attempts) + 1;
         if class.is_retryable()
             && attempt < RETRY_ATTEMPTS_MAX
             && let Some(wait_ms) = retry_wait_ms(attempt, retry_after_ms, jitter)
         {
-            return ModelRetried { turn, attempt, class, wait_ms, message }.into();
+            return ModelRetried { turn, attempt, class, wait_ms, message, usage, cost_usd }.into();
         }
         if class == FailureClass::ContextOverflow && self.may_shorten() {
             return self.begin_condensing(CondenseReason::Overflow).into();
@@ -491,6 +510,14 @@ impl Session {
             }
         }
         ModelFailed { turn, class, message: failure_advice(class, &message, attempt) }.into()
+    }
+
+    /// What a failed request may be charged for: a vendor had it and worked on it.
+    fn used_by_failure(&self, failure: &RequestFailure) -> Usage {
+        match failure.class.may_be_charged() || failure.streamed > 0 {
+            true => self.window.cut_off(failure.streamed),
+            false => Usage::default(),
+        }
     }
 
     /// Attachments of the newest message that has any and was not quarantined yet.

@@ -120,7 +120,10 @@ impl Session {
             self.fold_cut_off(reply);
             return;
         }
-        self.window.note_reply(&reply.usage);
+        // An estimate teaches nothing about how many tokens a byte has.
+        if !reply.estimated {
+            self.window.note_reply(&reply.usage);
+        }
         for block in &reply.content {
             if let MessageBlock::Image { media } = block {
                 self.images_due.push_back((reply.turn, media.clone()));

@@ -114,13 +114,26 @@ impl ContextWindow {
         self.counted = None;
     }
 
-    /// What a reply that was cut off after so many bytes may have used; nothing before the first.
+    /// What a reply that was cut off after so many bytes may have used: what was sent, and what had come.
     pub(super) fn cut_off(&self, bytes: usize) -> Usage {
-        if bytes == 0 {
-            return Usage::default();
-        }
-        let output = self.weight_tokens(WindowWeight::text(bytes)).max(1);
-        Usage { input: self.weight_tokens(self.asked), output, ..Usage::default() }
+        self.estimate_use(WindowWeight::text(bytes))
+    }
+
+    /// What a whole reply may have used of which the vendor counted nothing.
+    pub(super) fn estimate_reply(&self, content: &[MessageBlock]) -> Usage {
+        let mut came = of_blocks(content);
+        // What is never sent back was written all the same.
+        let unsent = content.iter().filter_map(unsent_thought).map(str::len).sum();
+        came.add(WindowWeight::text(unsent));
+        self.estimate_use(came)
+    }
+
+    fn estimate_use(&self, came: WindowWeight) -> Usage {
+        let output = match came.bytes {
+            0 => 0,
+            _ => self.weight_tokens(came).max(1),
+        };
+        Usage { input: self.weight_tokens(self.asked).max(1), output, ..Usage::default() }
     }
 
     /// What the vendor counted says how many tokens a byte has.
@@ -205,10 +218,26 @@ pub(super) fn tool_bytes(tool: &ToolSpec) -> usize {
     tool.bytes() + 40
 }
 
+/// A thought without a seal: no vendor takes it back, so it is kept for people alone and never sent.
+fn unsent_thought(block: &MessageBlock) -> Option<&str> {
+    match block {
+        MessageBlock::Thinking { text, seal: None } => Some(text),
+        MessageBlock::Thinking { seal: Some(_), .. }
+        | MessageBlock::Text { .. }
+        | MessageBlock::Call(_)
+        | MessageBlock::Result { .. }
+        | MessageBlock::Image { .. }
+        | MessageBlock::Document { .. } => None,
+    }
+}
+
 /// What blocks take of the window.
 pub(super) fn of_blocks(blocks: &[MessageBlock]) -> WindowWeight {
     let mut weight = WindowWeight::default();
     for block in blocks {
+        if unsent_thought(block).is_some() {
+            continue;
+        }
         weight.bytes += BLOCK_BYTES;
         match block {
             MessageBlock::Text { text, .. } => weight.bytes += text.len() as u64,

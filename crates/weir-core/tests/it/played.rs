@@ -92,7 +92,13 @@ impl Played {
             usage: Usage::default(),
             repairs: Vec::new(),
         };
-        self.answer(EffectAnswer::Replied { turn, reply, images: Vec::new(), jitter: 0 });
+        self.answer(EffectAnswer::Replied {
+            turn,
+            reply,
+            images: Vec::new(),
+            jitter: 0,
+            streamed: 0,
+        });
         let ids = calls.iter().map(|_| {
             self.calls += 1;
             CallId(self.calls)

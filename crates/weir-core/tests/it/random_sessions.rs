@@ -277,7 +277,8 @@ impl Played {
                 self.requests.push(request.history.to_vec());
                 let reply = self.reply();
                 let (images, jitter) = (Vec::new(), self.dice.next());
-                let answer = EffectAnswer::Replied { turn: *turn, reply, images, jitter };
+                let answer =
+                    EffectAnswer::Replied { turn: *turn, reply, images, jitter, streamed: 0 };
                 self.input(SessionInput::Answer(answer));
             }
             Effect::Salvage { turn } => {

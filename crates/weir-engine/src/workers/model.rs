@@ -27,6 +27,10 @@ pub(super) struct PartialReply {
 }
 
 impl PartialReply {
+    fn bytes(&self) -> usize {
+        self.text.len() + self.thinking.len()
+    }
+
     fn push_signal(&mut self, signal: &ModelSignal) {
         let (kept, more) = match signal {
             ModelSignal::Text(more) => (&mut self.text, more),
@@ -134,7 +138,8 @@ impl Workers {
         mask_reply(&mut reply, &self.context.parts.secrets);
         let images = keep_reply_pictures(&self.context, turn, &reply).await;
         let jitter = self.context.parts.clock.random_number();
-        let answer = EffectAnswer::Replied { turn, reply, images, jitter };
+        let streamed = lock(&self.partial_reply).bytes();
+        let answer = EffectAnswer::Replied { turn, reply, images, jitter, streamed };
         WorkerOutcome::Conversation(conversation, Some(answer))
     }
 

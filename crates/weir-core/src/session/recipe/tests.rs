@@ -144,6 +144,7 @@ impl Case {
             reply,
             images: Vec::new(),
             jitter: 0,
+            streamed: 0,
         }));
     }
 

@@ -198,6 +198,7 @@ pub fn describe_widening(old: &SessionConfig, new: &SessionConfig) -> Vec<String
         (is_more(ours.max_tool_calls, theirs.max_tool_calls), "more calls of tools"),
         (is_more(ours.budget_usd, theirs.budget_usd), "more money"),
         (is_more(ours.budget_tokens, theirs.budget_tokens), "more tokens"),
+        (is_more(ours.session_usd, theirs.session_usd), "more money in all"),
         (is_more(ours.run_timeout_ms, theirs.run_timeout_ms), "more time"),
     ];
     words.extend(more.iter().filter(|(is, _)| *is).map(|(_, what)| (*what).to_string()));
@@ -207,6 +208,7 @@ pub fn describe_widening(old: &SessionConfig, new: &SessionConfig) -> Vec<String
         max_tool_calls: ours.max_tool_calls,
         budget_usd: ours.budget_usd,
         budget_tokens: ours.budget_tokens,
+        session_usd: ours.session_usd,
         run_timeout_ms: ours.run_timeout_ms,
         ..*theirs
     };

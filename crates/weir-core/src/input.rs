@@ -17,6 +17,7 @@ use crate::ids::{CallId, CheckpointId, InputId, SessionId, TurnId};
 use crate::label::Label;
 use crate::message::StoredMedia;
 use crate::model::ModelReply;
+use crate::profile::LimitName;
 use crate::recipe::RecipeMatch;
 use crate::skill::SkillNote;
 use crate::tool::{CleanResult, Inspection};
@@ -142,6 +143,17 @@ pub enum EffectAnswer {
         prefix_bytes: u64,
         /// Bytes that should have been kept.
         prefix_expected: u64,
+    },
+    /// To `Prepare`: what sessions have in common is spent, so nothing is asked (R11).
+    Unaffordable {
+        /// For which turn.
+        turn: TurnId,
+        /// The cap that is reached.
+        limit: LimitName,
+        /// What it has counted so far, in US dollars; `None`: the price of the model is not known.
+        spent: Option<f64>,
+        /// The cap, in US dollars.
+        max: f64,
     },
     /// To `PendingAsk`: the model's reply or failure.
     Replied {

@@ -90,6 +90,9 @@ pub struct Limits {
     pub budget_usd: Option<f64>,
     /// Most tokens a run may use; `None`: no bound.
     pub budget_tokens: Option<u64>,
+    /// Most USD the whole session may cost, all its runs together; `None`: no bound (R11).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_usd: Option<f64>,
     /// Wall time of a run in milliseconds; `None`: no bound.
     pub run_timeout_ms: Option<u64>,
     /// Wall time of a call in milliseconds, where its tool sets none.
@@ -112,6 +115,7 @@ impl Default for Limits {
             program_steps: PROGRAM_STEPS,
             budget_usd: None,
             budget_tokens: None,
+            session_usd: None,
             run_timeout_ms: None,
             tool_timeout_ms: 120_000,
             approval_timeout_ms: Some(24 * 60 * 60 * 1_000),
@@ -140,6 +144,7 @@ impl Limits {
             program_steps: self.program_steps.min(other.program_steps),
             budget_usd: narrower_bound(self.budget_usd, other.budget_usd),
             budget_tokens: narrower_bound(self.budget_tokens, other.budget_tokens),
+            session_usd: narrower_bound(self.session_usd, other.session_usd),
             run_timeout_ms: narrower_bound(self.run_timeout_ms, other.run_timeout_ms),
             tool_timeout_ms: self.tool_timeout_ms.min(other.tool_timeout_ms),
             approval_timeout_ms: narrower_bound(
@@ -171,12 +176,50 @@ open_names! {
         MaxIterations = "max_iterations",
         /// Tokens.
         BudgetTokens = "budget_tokens",
-        /// Money.
+        /// Money of a run.
         BudgetUsd = "budget_usd",
+        /// Money of a session (R11).
+        SessionUsd = "session_usd",
+        /// Money of a day of one person, UTC (R11).
+        DayUsd = "day_usd",
+        /// Money of a calendar month of one person, UTC (R11).
+        PersonUsd = "person_usd",
+        /// Money of a day of one scheduled agent, UTC (R11).
+        ScheduleUsd = "schedule_usd",
+        /// Money of a day of everybody on the server, UTC (R11).
+        ServerUsd = "server_usd",
         /// Wall time.
         RunTimeout = "run_timeout",
         /// A request that no longer fits the model's window (X2).
         Window = "window",
+    }
+}
+
+impl LimitName {
+    /// Whether it is an amount of US dollars.
+    pub fn is_money(&self) -> bool {
+        *self == LimitName::BudgetUsd || *self == LimitName::SessionUsd || self.is_shared_money()
+    }
+
+    /// Whether it is an amount that sessions have in common: what is left of it is known outside of
+    /// each of them.
+    pub fn is_shared_money(&self) -> bool {
+        match self {
+            LimitName::DayUsd
+            | LimitName::PersonUsd
+            | LimitName::ScheduleUsd
+            | LimitName::ServerUsd => true,
+            LimitName::ConsecutiveMistakes
+            | LimitName::ConsecutiveRefusals
+            | LimitName::MaxToolCalls
+            | LimitName::MaxIterations
+            | LimitName::BudgetTokens
+            | LimitName::BudgetUsd
+            | LimitName::SessionUsd
+            | LimitName::RunTimeout
+            | LimitName::Window
+            | LimitName::Other(_) => false,
+        }
     }
 }
 

@@ -53,6 +53,7 @@ mod sent;
 #[cfg(test)]
 mod share_tests;
 mod solving;
+mod spent;
 #[cfg(test)]
 mod switch_tests;
 mod todo;
@@ -69,6 +70,7 @@ pub use calls::NOT_RECORDED;
 use pending::PendingBlocks;
 pub use recipe::PlanWork;
 pub use sent::{SENT_NAMES_MAX, SentInput, SentInputs};
+use spent::SessionSpending;
 use window::ContextWindow;
 
 /// What a session is doing (L2). Computed, never stored.
@@ -156,6 +158,8 @@ pub struct Session {
     alerts_due: VecDeque<(AlertName, String)>,
     usage: Usage,
     cost: Option<f64>,
+    /// The same for the session's cap, which a price that is set later can hold.
+    spent: SessionSpending,
     wire_ids: BTreeSet<String>,
     prefix_break: Option<String>,
     finished: Option<RunFinished>,
@@ -357,6 +361,7 @@ impl Session {
             alerts_due: VecDeque::new(),
             usage: Usage::default(),
             cost: Some(0.0),
+            spent: SessionSpending::default(),
             wire_ids: BTreeSet::new(),
             prefix_break: None,
             finished: None,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::event::{AgentAsked, AgentFinished, AgentNews, AgentSpawned, Denial, Event, RunStatus};
 use crate::ids::{ApprovalId, CallId, SessionId, Timestamp};
+use crate::profile::narrower_bound;
 use crate::tool::SpawnEffect;
 
 use super::child::{self, BudgetShare};
@@ -50,8 +51,13 @@ impl Session {
             return BudgetShare { link_bits, ..BudgetShare::default() };
         };
         let spent = run.cost.unwrap_or(f64::MAX);
+        let in_all = self.spent_in_all().unwrap_or(f64::MAX);
+        let left_of = |max: Option<f64>, spent: f64| max.map(|max| (max - spent).max(0.0));
         let left = BudgetShare {
-            budget_usd: config.limits.budget_usd.map(|max| (max - spent).max(0.0)),
+            budget_usd: narrower_bound(
+                left_of(config.limits.budget_usd, spent),
+                left_of(config.limits.session_usd, in_all),
+            ),
             budget_tokens: config
                 .limits
                 .budget_tokens
@@ -143,7 +149,7 @@ impl Session {
         child.asked.clear();
         let (of, profile) = (child.spawned.run, child.spawned.profile.clone());
         let other = self.run.take_if(|run| run.id != of);
-        self.count_usage(&f.usage, f.cost_usd);
+        self.count_own_usage(&f.usage, f.cost_usd);
         self.trail.return_bits(f.call, f.link_bits);
         if let Some(run) = &mut self.run {
             run.changed.extend(f.changed_files.iter().cloned());

@@ -94,6 +94,7 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
             }
         }
         Event::ModelRetried(f) => {
+            s.count_own_usage(&f.usage, f.cost_usd);
             if let Some(turn) = &mut s.turn {
                 turn.attempts = f.attempt;
                 turn.stage = TurnStage::Due;
@@ -103,6 +104,7 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
         Event::ModelFailed(f) => {
             s.turn = None;
             s.end_run(RunStatus::Failed, Some(f.message.clone()));
+            s.count_own_usage(&f.usage, f.cost_usd);
         }
         Event::ModelReplied(f) => s.fold_reply(f),
         Event::ImageProduced(f) => {
@@ -391,7 +393,7 @@ fn apply_result_effects(s: &mut Session, f: &CallFinished) {
             // A job is followed where all activity is.
             ResultEffect::Step { .. } | ResultEffect::Job { .. } | ResultEffect::Links { .. } => (),
             ResultEffect::Unapproved { tool, reason } => s.miss_person_for_step(f, tool, reason),
-            ResultEffect::Used { usage, cost_usd } => s.count_usage(usage, *cost_usd),
+            ResultEffect::Used { usage, cost_usd } => s.count_asked(usage, *cost_usd),
             ResultEffect::Made { tool } => s.add_dynamic_tool(tool),
             ResultEffect::Unmade { name } => s.remove_dynamic_tool(name),
             ResultEffect::Found { tools } => {

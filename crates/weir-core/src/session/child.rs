@@ -28,6 +28,16 @@ pub fn parent_of(child: &SessionId) -> Option<(SessionId, CallId)> {
     Some((SessionId::new(parent), call.parse().ok()?))
 }
 
+/// The session that a person or a schedule began, of which `session` is a sub-agent of any depth; or
+/// itself.
+pub fn root_of(session: &SessionId) -> SessionId {
+    let mut root = session.clone();
+    while let Some((parent, _)) = parent_of(&root) {
+        root = parent;
+    }
+    root
+}
+
 /// The settings of a sub-agent: the parent's authority and, where that is narrower, the profile's.
 /// `own` are the settings that its profile would give a session of its own. Doing it twice changes
 /// nothing more.

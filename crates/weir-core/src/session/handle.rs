@@ -234,6 +234,10 @@ impl Session {
             EffectAnswer::Prepared { turn, bytes, prefix_bytes, prefix_expected } => {
                 self.accept_prepared_request(turn, bytes, prefix_bytes, prefix_expected)
             }
+            EffectAnswer::Unaffordable { turn, limit, spent, max } => {
+                self.in_stage(turn, TurnStage::Due)?;
+                limits::shared_limit_fact(limit, spent, max)
+            }
             EffectAnswer::Replied { turn, reply, images, jitter, streamed } => {
                 self.in_stage(turn, TurnStage::Thinking)?;
                 Some(match reply {

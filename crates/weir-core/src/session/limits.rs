@@ -6,6 +6,9 @@ use crate::profile::LimitName;
 
 use super::{RunState, Session, SessionConfig};
 
+/// What stands for a sum that nobody knows: more than any bound.
+const UNKNOWN_SUM: f64 = u32::MAX as f64;
+
 /// Share of `max_iterations` at which the agent is asked to wrap up.
 pub(super) const SOFT_SHARE: f64 = 0.6;
 
@@ -22,8 +25,10 @@ struct LimitRow {
     why: &'static str,
 }
 
-fn limit_rows(run: &RunState, config: &SessionConfig) -> Vec<LimitRow> {
+/// `spent`: what the whole session has cost; `None`: nobody knows.
+fn limit_rows(run: &RunState, config: &SessionConfig, spent: Option<f64>) -> Vec<LimitRow> {
     let limits = &config.limits;
+    let has_price = config.model.price.is_some();
     let row = |limit, value, max, status, why| LimitRow { limit, value, max, status, why };
     let mistakes = limits.consecutive_mistake_limit;
     vec![
@@ -66,10 +71,16 @@ fn limit_rows(run: &RunState, config: &SessionConfig) -> Vec<LimitRow> {
             LimitName::BudgetUsd,
             // An unknown price is never "free": without a token budget beside it the run cannot
             // be held to a sum, so it does not start.
-            run.cost.filter(|_| config.model.price.is_some()).unwrap_or(f64::MAX),
-            limits
-                .budget_usd
-                .filter(|_| limits.budget_tokens.is_none() || config.model.price.is_some()),
+            run.cost.filter(|_| has_price).unwrap_or(f64::MAX),
+            limits.budget_usd.filter(|_| limits.budget_tokens.is_none() || has_price),
+            RunStatus::Budget,
+            "USD",
+        ),
+        row(
+            LimitName::SessionUsd,
+            // A budget in tokens is for each run anew: it cannot stand in for this one.
+            spent.filter(|_| has_price).unwrap_or(f64::MAX),
+            limits.session_usd,
             RunStatus::Budget,
             "USD",
         ),
@@ -78,11 +89,30 @@ fn limit_rows(run: &RunState, config: &SessionConfig) -> Vec<LimitRow> {
 
 /// The first hard limit that the run has reached.
 pub(super) fn hard_limit_fact(session: &Session) -> Option<Event> {
-    let (run, config) = (session.run.as_ref()?, session.config.as_ref()?);
-    limit_rows(run, config).into_iter().find_map(|row| {
-        let max = row.max.filter(|max| row.value >= *max)?;
-        Some(limit_reached(row.limit, LimitLevel::Hard, row.value.min(f64::from(u32::MAX)), max))
+    first_reached(session, |_| true)
+}
+
+/// The first budget that is reached, where a request is made again in the middle of a turn: what was asked for
+/// it before is paid, though nothing of it is used. Other bounds count turns.
+pub(super) fn budget_fact(session: &Session) -> Option<Event> {
+    first_reached(session, |limit| {
+        matches!(limit, LimitName::BudgetTokens | LimitName::BudgetUsd | LimitName::SessionUsd)
     })
+}
+
+fn first_reached(session: &Session, counts: impl Fn(&LimitName) -> bool) -> Option<Event> {
+    let (run, config) = (session.run.as_ref()?, session.config.as_ref()?);
+    let rows = limit_rows(run, config, session.spent_in_all()).into_iter();
+    rows.filter(|row| counts(&row.limit)).find_map(|row| {
+        let max = row.max.filter(|max| row.value >= *max)?;
+        Some(limit_reached(row.limit, LimitLevel::Hard, row.value.min(UNKNOWN_SUM), max))
+    })
+}
+
+/// What sessions have in common is spent (R11). `spent`: how much; `None`: a price is not known.
+pub(super) fn shared_limit_fact(limit: LimitName, spent: Option<f64>, max: f64) -> Option<Event> {
+    let value = spent.map_or(UNKNOWN_SUM, |spent| spent.min(UNKNOWN_SUM));
+    limit.is_shared_money().then(|| limit_reached(limit, LimitLevel::Hard, value, max))
 }
 
 /// The soft limit, once.
@@ -138,6 +168,7 @@ impl RunState {
         &self,
         config: &SessionConfig,
         limit: &LimitReached,
+        spent: Option<f64>,
     ) -> (RunStatus, String) {
         if limit.limit == LimitName::RunTimeout {
             let next = next_step(&limit.limit);
@@ -152,7 +183,32 @@ impl RunState {
             );
             return (RunStatus::Budget, text);
         }
-        let row = limit_rows(self, config).into_iter().find(|row| row.limit == limit.limit);
+        if limit.limit.is_money() && limit.value >= UNKNOWN_SUM {
+            let mut text = format!(
+                "The cap {} of {} USD cannot be held: the price of {}, or of a reply that it \
+                 counts, is unknown, and an unknown price is not nothing. `weir models prices` \
+                 shows prices and sets them: 0 for a model that costs nothing.",
+                limit.limit, limit.max, config.model.model
+            );
+            if limit.limit == LimitName::SessionUsd && config.model.price.is_some() {
+                text.push_str(
+                    " What another model was asked here at an unknown price stays unknown: begin \
+                     another session.",
+                );
+            }
+            return (RunStatus::Budget, text);
+        }
+        if limit.limit.is_money() && limit.limit != LimitName::BudgetUsd {
+            let text = format!(
+                "The cap {} is reached: {:.4} of {} USD. {}",
+                limit.limit,
+                limit.value,
+                limit.max,
+                next_step(&limit.limit)
+            );
+            return (RunStatus::Budget, text);
+        }
+        let row = limit_rows(self, config, spent).into_iter().find(|row| row.limit == limit.limit);
         let (status, what) = row.map_or((RunStatus::Limit, ""), |row| (row.status, row.why));
         let mut text = format!(
             "Stopped at the limit {}: {} of {} {what}.",
@@ -187,6 +243,23 @@ fn next_step(limit: &LimitName) -> &'static str {
             "Say \"go on\" to spend as much again, or raise limits.budget_tokens."
         }
         LimitName::BudgetUsd => "Say \"go on\" to spend as much again, or raise limits.budget_usd.",
+        LimitName::SessionUsd => {
+            "Begin another session, or raise spending.session_usd and open this one again."
+        }
+        LimitName::DayUsd => {
+            "It counts anew from 00:00 UTC; or raise spending.day_usd and open the session again. \
+             `weir usage` shows what was spent."
+        }
+        LimitName::PersonUsd => {
+            "It counts anew from the first of the month (UTC); or raise spending.person_usd and open \
+             the session again."
+        }
+        LimitName::ScheduleUsd => {
+            "It counts anew from 00:00 UTC; or raise spending.schedule_usd, or the agent's own cap."
+        }
+        LimitName::ServerUsd => {
+            "It counts anew from 00:00 UTC; or whoever runs this server raises spending.server_usd."
+        }
         LimitName::RunTimeout => "Say \"go on\" for as long again, or raise limits.run_timeout.",
         LimitName::ConsecutiveMistakes => {
             "Say what to do differently, or \"go on\"; limits.consecutive_mistake_limit says how many \

@@ -92,9 +92,28 @@ impl Session {
         self.pending.push_recorded(MessageBlock::text(note.text.clone()));
     }
 
-    /// Counts what a helper model used for this session.
+    /// Counts what a helper model used for this session; where nobody asked one, nothing.
     pub(super) fn count_usage(&mut self, usage: &Usage, cost_usd: Option<f64>) {
-        let cost_usd = if *usage == Usage::default() { Some(0.0) } else { cost_usd };
+        let cost_usd = if usage.is_nothing() { Some(0.0) } else { cost_usd };
+        self.count_asked(usage, cost_usd);
+    }
+
+    /// Counts what was asked of a vendor, who may count no tokens and charge all the same.
+    pub(super) fn count_asked(&mut self, usage: &Usage, cost_usd: Option<f64>) {
+        self.spent.add_other(cost_usd);
+        self.add_use(usage, cost_usd);
+    }
+
+    /// Counts what the session's own model used in a request that failed, or a sub-agent.
+    pub(super) fn count_own_usage(&mut self, usage: &Usage, cost_usd: Option<f64>) {
+        if usage.is_nothing() {
+            return;
+        }
+        self.spent.add_own(usage, cost_usd);
+        self.add_use(usage, cost_usd);
+    }
+
+    fn add_use(&mut self, usage: &Usage, cost_usd: Option<f64>) {
         self.usage.add(usage);
         self.cost = add_cost(self.cost, cost_usd);
         if let Some(run) = &mut self.run {
@@ -116,6 +135,7 @@ impl Session {
     pub(super) fn fold_reply(&mut self, reply: &ModelReplied) {
         self.usage.add(&reply.usage);
         self.cost = add_cost(self.cost, reply.cost_usd);
+        self.spent.add_own(&reply.usage, reply.cost_usd);
         if reply.stop == StopReason::Interrupted {
             self.fold_cut_off(reply);
             return;

@@ -6,7 +6,6 @@ use crate::event::{
     LimitLevel, LimitReached, LineTarget, ModelReplied, RunFinished, RunStatus,
 };
 use crate::model::StopReason;
-use crate::profile::LimitName;
 use crate::safe_text::visible_text;
 use crate::tool::NamedGrant;
 
@@ -187,13 +186,21 @@ pub fn describe_fact(event: &Event) -> Option<FactLine> {
     })
 }
 
+/// Parts of a dollar that are told where a limit is.
+const MONEY_PARTS: f64 = 1_000_000.0;
+
 /// Where a run is with a limit: `max_iterations: 6 of 10`.
 pub fn limit_text(fact: &LimitReached) -> String {
     let name = one_line(fact.limit.as_str());
     // What has no price counts as all that there could be.
-    let has_price = fact.limit != LimitName::BudgetUsd || fact.value < f64::from(u32::MAX);
+    let has_price = !fact.limit.is_money() || fact.value < f64::from(u32::MAX);
+    // Sums of money have digits that nobody counts.
+    let shown = |value: f64| match fact.limit.is_money() {
+        true => (value * MONEY_PARTS).round() / MONEY_PARTS,
+        false => value,
+    };
     match has_price {
-        true => format!("{name}: {} of {}", fact.value, fact.max),
+        true => format!("{name}: {} of {}", shown(fact.value), shown(fact.max)),
         false => format!("{name}: the price is unknown, and the budget is {}", fact.max),
     }
 }
@@ -281,6 +288,7 @@ fn about_recipe(event: &Event) -> Option<FactLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::LimitName;
 
     #[test]
     fn f1_s11_numbers_are_short() {
@@ -302,6 +310,8 @@ mod tests {
         let unknown = at(LimitName::BudgetUsd, f64::from(u32::MAX), 0.5);
         assert_eq!(unknown, "budget_usd: the price is unknown, and the budget is 0.5");
         assert_eq!(at(LimitName::BudgetUsd, 0.75, 0.5), "budget_usd: 0.75 of 0.5");
+        let day = at(LimitName::DayUsd, f64::from(u32::MAX), 5.0);
+        assert_eq!(day, "day_usd: the price is unknown, and the budget is 5");
         assert_eq!(at(LimitName::MaxIterations, 6.0, 10.0), "max_iterations: 6 of 10");
     }
 

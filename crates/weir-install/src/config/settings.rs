@@ -180,6 +180,7 @@ impl LimitSettings {
             program_steps: self.program_steps,
             budget_usd: self.budget_usd,
             budget_tokens: self.budget_tokens,
+            session_usd: None,
             run_timeout_ms: self.run_timeout.map(|span| span.ms),
             tool_timeout_ms: self.tool_timeout.ms,
             approval_timeout_ms: Some(self.approval_timeout.ms),

@@ -52,6 +52,7 @@ pub(super) fn limit_reached(s: &mut Session, f: &LimitReached) {
         return;
     }
     let Some(config) = s.config.clone() else { return };
+    let spent = s.spent_in_all();
     let Some(run) = &mut s.run else { return };
     match f.level {
         LimitLevel::Soft => {
@@ -67,7 +68,7 @@ pub(super) fn limit_reached(s: &mut Session, f: &LimitReached) {
             run.cancel = Some((CancelCause::Timeout, "the time limit".into()));
         }
         LimitLevel::Hard => {
-            let (status, text) = run.limit_end(&config, f);
+            let (status, text) = run.limit_end(&config, f, spent);
             s.end_run(status, Some(text));
         }
     }

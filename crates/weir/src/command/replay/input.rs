@@ -1,6 +1,7 @@
 //! From a fact back to what came in from outside when it was recorded.
 
 use serde_json::{Value, json};
+use weir_core::effect::Effect;
 use weir_core::event::{AgentNews, CallProposed, CondenseReason, Event, InputAccepted, SERVER};
 use weir_core::ids::InputId;
 use weir_core::input::{
@@ -127,6 +128,16 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
                 (output, None) => Ok(output),
             };
             answer(EffectAnswer::Verified { result, kept_going: f.kept_going })
+        }
+        Event::LimitReached(f) if f.limit.is_shared_money() => {
+            let due = session.todo().into_iter().find_map(|effect| match effect {
+                Effect::Prepare { turn, .. } => Some(turn),
+                _ => None,
+            });
+            let spent = (f.value < f64::from(u32::MAX)).then_some(f.value);
+            due.map_or(ReplayInput::Nothing, |turn| {
+                answer(EffectAnswer::Unaffordable { turn, limit: f.limit, spent, max: f.max })
+            })
         }
         Event::RunStarted(_)
         | Event::AlertRaised(_)

@@ -260,7 +260,10 @@ impl SessionRender {
     /// What a fact tells in passing.
     fn render_remark(&self, event: &Event, age: FactAge) -> Option<SessionUpdate> {
         // The end of the run carries the same words.
-        if matches!(event, Event::ModelFailed(_)) && age == FactAge::Fresh {
+        if let Event::ModelFailed(f) = event
+            && f.next.is_none()
+            && age == FactAge::Fresh
+        {
             return None;
         }
         let (tone, text) = describe_fact(event)?;

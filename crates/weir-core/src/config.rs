@@ -12,6 +12,7 @@ use crate::governance::lease::AnswerRight;
 use crate::governance::rules::RuleSet;
 use crate::model::{ModelInfo, Thinking};
 use crate::profile::{Limits, PermissionMode, Profile};
+use crate::routing::ModelRouting;
 use crate::tool::ToolSpec;
 use crate::tool::built_in::OPEN_HANDLE;
 
@@ -24,6 +25,9 @@ pub struct SessionConfig {
     pub profile: Profile,
     /// The model it speaks with.
     pub model: ModelInfo,
+    /// The models that it may speak with besides, and when (V8).
+    #[serde(default, skip_serializing_if = "ModelRouting::is_off")]
+    pub routing: ModelRouting,
     /// How much that model should think.
     #[serde(default)]
     pub thinking: Thinking,
@@ -91,6 +95,7 @@ impl SessionConfig {
             workspace: workspace.into(),
             profile,
             model,
+            routing: ModelRouting::default(),
             thinking: Thinking::default(),
             permission: PermissionMode::default(),
             rules: RuleSet::default(),
@@ -218,6 +223,9 @@ pub fn describe_widening(old: &SessionConfig, new: &SessionConfig) -> Vec<String
     if new.model.model != old.model.model {
         words.push(format!("the model {}", new.model.model));
     }
+    let had: BTreeSet<&str> = old.routing.other_models().collect();
+    let others = new.routing.other_models().filter(|name| !had.contains(name));
+    words.extend(others.map(|name| format!("the model {name}")));
     words
 }
 

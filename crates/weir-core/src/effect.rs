@@ -77,4 +77,6 @@ pub enum Effect {
     Remember,
     /// Put the settings of another profile together: `Session::pending_switch` says which.
     Switch,
+    /// Make another model ready: `Session::model_wish` says which.
+    SwitchModel,
 }

@@ -34,6 +34,7 @@ mod context;
 mod ended;
 mod keep;
 mod lines;
+mod models;
 mod question;
 mod recipe;
 mod shared;
@@ -45,6 +46,7 @@ pub use asked::ApprovalRequested;
 pub use context::*;
 pub use keep::{KEEP_CHARS_MAX, KeepRequest};
 pub use lines::{ApprovalLine, LineTarget, TargetSource};
+pub use models::{ModelSwitched, SwitchCause};
 pub use question::*;
 pub use recipe::*;
 pub use shared::{EventKind, SharedFact};
@@ -150,6 +152,7 @@ events! {
     "plan.updated" => PlanUpdated,
     "output.checked" => OutputChecked,
     "profile.switched" => ProfileSwitched,
+    "model.switched" => ModelSwitched,
     "context.condensing" => ContextCondensing,
     "context.summarised" => ContextSummarised,
     "context.condensed" => ContextCondensed,
@@ -384,6 +387,9 @@ pub struct ModelFailed {
     /// The cost of that, where the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// The model that is to go on in its place (V8); absent: the run ends with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// The model answered.

@@ -133,6 +133,13 @@ pub enum EffectAnswer {
         /// What of the profile could not be had: a sentence each.
         notes: Vec<String>,
     },
+    /// To `SwitchModel`: the settings with which the session would speak with that model, or why it cannot.
+    ModelReady {
+        /// The model, as it is named.
+        model: String,
+        /// The settings; only what follows from the model is taken of them.
+        config: Result<Arc<SessionConfig>, String>,
+    },
     /// To `Prepare`: the request is encoded.
     Prepared {
         /// For which turn.

@@ -67,6 +67,7 @@ pub mod prompt;
 pub mod proposal;
 pub mod recipe;
 pub mod record;
+pub mod routing;
 pub mod run_status;
 pub mod safe_text;
 pub mod schedule;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{
-    AlertName, CancelCause, Denial, Event, InputAddition, MessageOrigin, RunFinished,
+    AlertName, CancelCause, Denial, Event, InputAddition, MessageOrigin, RunFinished, RunTrigger,
 };
 use crate::governance::lease::LeaseGrant;
 use crate::governance::outcome::UnknownOutcome;
@@ -43,6 +43,9 @@ mod limits;
 pub mod link_bits;
 mod made;
 pub mod meter;
+mod models;
+#[cfg(test)]
+mod models_tests;
 pub mod nested;
 mod outlook;
 mod pending;
@@ -67,6 +70,7 @@ use activity_log::ActivityLog;
 use call::CallStage;
 pub use call::CallState;
 pub use calls::NOT_RECORDED;
+pub use models::ModelWish;
 use pending::PendingBlocks;
 pub use recipe::PlanWork;
 pub use sent::{SENT_NAMES_MAX, SentInput, SentInputs};
@@ -125,6 +129,8 @@ pub struct Session {
     looked: u32,
     /// A profile that the agent goes on with before its next turn.
     switching: Option<ProfileSwitch>,
+    /// The model that is to go on in the place of one that failed.
+    falling: Option<ModelWish>,
     queue: VecDeque<UndeliveredInput>,
     next: Counters,
     run: Option<RunState>,
@@ -162,6 +168,8 @@ pub struct Session {
     spent: SessionSpending,
     wire_ids: BTreeSet<String>,
     prefix_break: Option<String>,
+    /// Another model is asked: whatever is kept of the request before, no cache of its has any.
+    asks_other_model: bool,
     finished: Option<RunFinished>,
     /// The last run, where a recipe may be made from it.
     solved: Option<Arc<SolvedRun>>,
@@ -210,6 +218,7 @@ pub struct UndeliveredInput {
 #[derive(Debug, Clone)]
 struct RunState {
     id: RunId,
+    trigger: RunTrigger,
     started: Timestamp,
     /// Time in which no program had the session: does not count towards its wall time.
     away_ms: u64,
@@ -245,6 +254,8 @@ struct RunState {
     reminded: u32,
     /// The turn before which the context was condensed last.
     condensed: Option<TurnId>,
+    /// Models that failed for good in it, or could not be had.
+    failed_models: BTreeSet<String>,
     /// The run was looked through for facts worth keeping.
     remembered: bool,
     /// The recipe that fits or is followed, if there is one.
@@ -291,6 +302,8 @@ struct TurnState {
     notes: Vec<String>,
     /// How often its request did not fit the model's window (X3).
     overflows: u32,
+    /// Another model goes on with it, whose window it may not fit.
+    refit: bool,
     /// Its calls are those of a recipe; there is no request (L16).
     recipe: bool,
 }
@@ -339,6 +352,7 @@ impl Session {
             hidden: None,
             looked: 0,
             switching: None,
+            falling: None,
             queue: VecDeque::new(),
             next: Counters::default(),
             run: None,
@@ -364,6 +378,7 @@ impl Session {
             spent: SessionSpending::default(),
             wire_ids: BTreeSet::new(),
             prefix_break: None,
+            asks_other_model: false,
             finished: None,
             solved: None,
             images_due: VecDeque::new(),

@@ -80,7 +80,8 @@ fn log_line(session: &Session, event: &Event) -> Option<Value> {
         }));
     }
     if let Event::ModelFailed(f) = event {
-        let line = json!({ "kind": event.kind(), "class": f.class, "message": f.message });
+        let line = json!({ "kind": event.kind(), "class": f.class, "message": f.message,
+            "next": f.next });
         return Some(line);
     }
     let mut line = audit_line(session, event, "")?;

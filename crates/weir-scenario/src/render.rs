@@ -140,7 +140,16 @@ pub fn line(event: &Event) -> String {
                 short(&f.message)
             )
         }
-        Event::ModelFailed(f) => format!("{} · {} · {}", f.turn, word(&f.class), short(&f.message)),
+        Event::ModelFailed(f) => {
+            let next: String = f.next.iter().map(|next| format!(" · next {next}")).collect();
+            format!("{} · {} · {}{next}", f.turn, word(&f.class), short(&f.message))
+        }
+        Event::ModelSwitched(f) => match &f.refused {
+            Some(why) => format!("{} refused · {}", f.model, short(why)),
+            None => {
+                format!("{} · from {} · {} · {}", f.model, f.from, word(&f.cause), short(&f.reason))
+            }
+        },
         Event::ModelReplied(f) => {
             let repaired: String =
                 f.repaired.iter().map(|words| format!(" · {}", short(words))).collect();

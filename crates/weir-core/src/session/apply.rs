@@ -88,7 +88,7 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
         Event::ModelRequested(f) => {
             let tail = s.tail.clone();
             s.window.note_request(f, tail.as_deref());
-            s.prefix_break = None;
+            (s.prefix_break, s.asks_other_model) = (None, false);
             if let Some(turn) = &mut s.turn {
                 turn.stage = TurnStage::Thinking;
             }
@@ -102,10 +102,10 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
             }
         }
         Event::ModelFailed(f) => {
-            s.turn = None;
-            s.end_run(RunStatus::Failed, Some(f.message.clone()));
             s.count_own_usage(&f.usage, f.cost_usd);
+            s.apply_failure(f);
         }
+        Event::ModelSwitched(f) => s.apply_model(f),
         Event::ModelReplied(f) => s.fold_reply(f),
         Event::ImageProduced(f) => {
             s.images_due.pop_front();
@@ -247,7 +247,7 @@ fn with_call(s: &mut Session, id: CallId, change: impl FnOnce(&mut CallState)) {
     }
 }
 
-fn apply_config(s: &mut Session, config: &Arc<SessionConfig>) {
+pub(super) fn apply_config(s: &mut Session, config: &Arc<SessionConfig>) {
     s.model = Arc::new(config.model.clone());
     if *s.system != *config.system {
         s.system = Arc::from(config.system.as_str());
@@ -306,6 +306,7 @@ fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
     let phase = if s.turn.is_some() { RunPhase::Turning } else { RunPhase::Look };
     s.run = Some(RunState {
         id: f.run,
+        trigger: f.trigger,
         started: ts,
         away_ms: 0,
         phase,
@@ -333,6 +334,7 @@ fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
         stops_refused: 0,
         reminded: 0,
         condensed: None,
+        failed_models: BTreeSet::new(),
         remembered: false,
         solving: solving::SolvingRun::for_trigger(f.trigger),
         recipe: None,
@@ -449,6 +451,7 @@ fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
         proposed: 0,
         notes: Vec::new(),
         overflows: 0,
+        refit: false,
         recipe: f.recipe,
     });
     if let Some(run) = &mut s.run {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::governance::rules::RuleAction;
 use crate::ids::{CallId, SessionId};
 use crate::profile::{Limits, PermissionMode, narrower_bound};
+use crate::routing::ModelRouting;
 use crate::tool::built_in::ToolTrait;
 use crate::tool::{ToolGroup, ToolSpec};
 
@@ -69,6 +70,15 @@ pub fn child_config(
         workspace: own.workspace.clone(),
         profile: own.profile.clone(),
         model: own.model.clone(),
+        routing: match same_model {
+            true => routing_of_child(&parent.routing),
+            // Its profile names the model: no rule leads it elsewhere.
+            false => ModelRouting {
+                home: Some(own.model.model.to_string()),
+                fallback: parent.routing.fallback.clone(),
+                ..ModelRouting::default()
+            },
+        },
         system: own.system.clone(),
         permission: parent.permission.narrower_mode(own.permission),
         thinking: own.profile.thinking.unwrap_or(usual),
@@ -89,6 +99,18 @@ pub fn child_config(
         answer: None,
         own_addresses: parent.own_addresses.clone(),
         link_bits: Some(share.link_bits),
+    }
+}
+
+/// The models of a sub-agent that begins with its parent's. Where one stands in because another has failed, the
+/// sub-agent does not go back to that: for it the one that stands in is the chosen one. Where a rule led the
+/// parent away, the sub-agent's own work decides.
+fn routing_of_child(parent: &ModelRouting) -> ModelRouting {
+    match &parent.away {
+        Some(away) if parent.fallback.contains(away) => {
+            ModelRouting { home: Some(away.clone()), away: None, ..parent.clone() }
+        }
+        Some(_) | None => parent.clone(),
     }
 }
 

@@ -207,3 +207,27 @@ fn m6_who_may_write_is_said_by_mode_and_tools() {
         assert_eq!(may_write(&settings(mode, &tools)), writes, "{mode} {tools:?}");
     }
 }
+
+/// `(the model that the parent speaks with, the chosen one and the present one of the child)`
+#[test]
+fn v8_a_child_goes_on_with_what_stands_in_and_is_free_of_what_a_rule_wanted() {
+    let of = |away: Option<&str>| ModelRouting {
+        home: Some("a/home".into()),
+        away: away.map(String::from),
+        fallback: vec!["b/second".into()],
+        ..ModelRouting::default()
+    };
+    for (away, home, present) in [
+        (None, "a/home", "a/home"),
+        (Some("b/second"), "b/second", "b/second"),
+        (Some("c/small"), "a/home", "c/small"),
+    ] {
+        let mut parent = settings(PermissionMode::Full, &[READ]);
+        parent.routing = of(away);
+        let own = settings(PermissionMode::Full, &[READ]);
+        let child = child_config(&parent, &own, &BudgetShare::default());
+        let routing = &child.routing;
+        assert_eq!((routing.home.as_deref(), routing.present()), (Some(home), Some(present)));
+        assert_eq!(child_config(&parent, &child, &BudgetShare::default()), child);
+    }
+}

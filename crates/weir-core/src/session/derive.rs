@@ -53,7 +53,9 @@ pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
             let turn = session.turn.as_ref()?;
             match turn.stage {
                 TurnStage::Stepping => session.step_fact(turn),
-                TurnStage::Due | TurnStage::Thinking => None,
+                // What a reply cost that is not used counts before the next one is asked for.
+                TurnStage::Due => limits::budget_fact(session).or_else(|| session.refit_fact(turn)),
+                TurnStage::Thinking => None,
                 TurnStage::Working => turn_fact(session, run, turn, now),
             }
         }
@@ -77,6 +79,10 @@ fn begin_run(session: &Session) -> Option<Event> {
 
 /// Between two turns: limits, pace, then the next turn.
 fn fact_between_turns(session: &Session, run: &RunState, now: Timestamp) -> Option<Event> {
+    // The model that a run is for is settled before anything is held to a sum: it has another price.
+    if run.iterations == 0 && session.switching.is_none() && session.model_wish().is_some() {
+        return None;
+    }
     if let Some(event) =
         limits::hard_limit_fact(session).or_else(|| limits::soft_limit_fact(session))
     {
@@ -87,7 +93,8 @@ fn fact_between_turns(session: &Session, run: &RunState, now: Timestamp) -> Opti
     }
     // The world is looked at, or another profile put together, before anything else is said.
     let looks = !session.unexamined_inputs().is_empty();
-    if looks || session.switching.is_some() || session.condensing.is_some() {
+    let switches = session.switching.is_some() || session.model_wish().is_some();
+    if looks || switches || session.condensing.is_some() {
         return None;
     }
     if limits::next_turn_at(session).is_some_and(|at| now < at) {

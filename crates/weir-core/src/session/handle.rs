@@ -274,6 +274,7 @@ impl Session {
                 Some(fact.into())
             }
             EffectAnswer::Switched { config, notes } => self.accept_switch(config, notes),
+            EffectAnswer::ModelReady { model, config } => self.accept_model(&model, config),
             EffectAnswer::NotRun { call, evidence } => {
                 self.find_call(call).filter(|c| matches!(c.stage, CallStage::Reconciling(_)))?;
                 Some(CallReconciled { call, evidence }.into())
@@ -352,6 +353,7 @@ impl Session {
         self.in_stage(turn, TurnStage::Due)?;
         let unknown = || "the history was rendered differently".to_string();
         let lost = || self.prefix_break.clone().unwrap_or_else(unknown);
+        let is_lost = prefix_bytes < prefix_expected || self.asks_other_model;
         let requested = ModelRequested {
             turn,
             provider: self.model.model.provider.clone(),
@@ -359,7 +361,7 @@ impl Session {
             bytes,
             prefix_bytes,
             tokens_estimated: self.next_tokens(),
-            prefix_lost: (prefix_bytes < prefix_expected).then(lost),
+            prefix_lost: is_lost.then(lost),
             label: self.label.clone(),
         };
         Some(requested.into())
@@ -513,7 +515,21 @@ impl Session {
                 return HistoryQuarantined { turn, blobs, message }.into();
             }
         }
-        ModelFailed { turn, class, message: failure_advice(class, &message, attempt) }.into()
+        let failure = RequestFailure { class, message, retry_after_ms, streamed };
+        self.final_failure(turn, failure, attempt)
+    }
+
+    /// A failure that no other attempt cures: another model goes on, where one is left (V8).
+    fn final_failure(&self, turn: TurnId, failure: RequestFailure, attempts: u32) -> Event {
+        let usage = self.used_by_failure(&failure);
+        let cost_usd = self.model.cost(&usage).filter(|_| !usage.is_nothing());
+        let RequestFailure { class, message, .. } = failure;
+        let next = self.fallback_after(class).map(String::from);
+        let message = match &next {
+            Some(next) => format!("{} {next} goes on.", what_failed(&message, attempts)),
+            None => failure_advice(class, &message, attempts),
+        };
+        ModelFailed { turn, class, message, usage, cost_usd, next }.into()
     }
 
     /// What a failed request may be charged for: a vendor had it and worked on it.
@@ -700,6 +716,11 @@ fn failure_advice(class: FailureClass, message: &str, attempts: u32) -> String {
              here."
         }
     };
+    format!("{} {what_to_do}", what_failed(message, attempts))
+}
+
+/// A failure as a sentence, with how often it was tried.
+fn what_failed(message: &str, attempts: u32) -> String {
     let tried = if attempts > 1 { format!(" (tried {attempts} times)") } else { String::new() };
     format!("{}{tried}.", message.trim_end_matches('.'))
 }

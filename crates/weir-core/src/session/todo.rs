@@ -32,6 +32,7 @@ impl Session {
             RunPhase::Plan => owed.push(Effect::PlanRecipe),
             RunPhase::Between if !self.unexamined_inputs().is_empty() => owed.push(Effect::Look),
             RunPhase::Between if self.switching.is_some() => owed.push(Effect::Switch),
+            RunPhase::Between if self.model_wish().is_some() => owed.push(Effect::SwitchModel),
             RunPhase::Between => owed.extend(self.pacing_effect()),
             RunPhase::Remember => owed.push(Effect::Remember),
             RunPhase::Verify => owed.push(Effect::Verify),
@@ -52,6 +53,7 @@ impl Session {
     fn owed_by_turn(&self, turn: &TurnState, owed: &mut Vec<Effect>) {
         match turn.stage {
             TurnStage::Stepping => (),
+            TurnStage::Due if self.falling.is_some() => owed.push(Effect::SwitchModel),
             TurnStage::Due => {
                 owed.push(Effect::Prepare { turn: turn.id, not_before: turn.not_before });
             }

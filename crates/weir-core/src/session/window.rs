@@ -184,14 +184,25 @@ impl Session {
     /// Estimated tokens of the whole next request: system, tools, messages, and what waits to be
     /// told.
     pub fn next_tokens(&self) -> u64 {
-        let mut whole = self.window.request_weight(self.tail.as_deref());
+        self.next_tokens_in(&self.window)
+    }
+
+    /// The same, were it asked with these settings.
+    pub(super) fn next_tokens_with(&self, config: &SessionConfig) -> u64 {
+        let mut window = self.window.clone();
+        window.apply_config(config);
+        self.next_tokens_in(&window)
+    }
+
+    fn next_tokens_in(&self, window: &ContextWindow) -> u64 {
+        let mut whole = window.request_weight(self.tail.as_deref());
         whole.add(of_blocks(self.pending.blocks()));
         for queued in &self.queue {
             whole.add(of_blocks(&queued.content));
             let added = queued.added.iter().map(|added| added.text.len()).sum();
             whole.add(WindowWeight::text(added));
         }
-        self.window.weight_tokens(whole)
+        window.weight_tokens(whole)
     }
 
     /// Tokens that the model's window has; 0: nobody knows.

@@ -71,6 +71,9 @@ pub fn audit_line(session: &Session, event: &Event, by: &str) -> Option<Value> {
             "switched_to": f.profile, "from": f.from, "reason": f.reason,
             "permission": f.config.permission,
         }),
+        Event::ModelSwitched(f) => json!({
+            "model": f.model, "from": f.from, "cause": f.cause, "reason": f.reason, "refused": f.refused,
+        }),
         Event::ContextCondensed(f) => json!({
             "reason": f.reason, "pass": f.pass, "hidden": f.hidden, "label": f.label.to_string(),
         }),

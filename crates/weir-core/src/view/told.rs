@@ -3,7 +3,8 @@
 
 use crate::event::{
     ApprovalLine, ApprovalRequested, CheckpointRestored, CondenseReason, Decision, Event,
-    LimitLevel, LimitReached, LineTarget, ModelReplied, RunFinished, RunStatus,
+    LimitLevel, LimitReached, LineTarget, ModelReplied, ModelSwitched, RunFinished, RunStatus,
+    SwitchCause,
 };
 use crate::model::StopReason;
 use crate::safe_text::visible_text;
@@ -152,7 +153,10 @@ pub fn describe_fact(event: &Event) -> Option<FactLine> {
         Event::SessionResumed(f) if f.run.is_some() => {
             (FactTone::Quiet, "Went on where the program had ended.".into())
         }
-        Event::ModelFailed(f) => (FactTone::Bad, one_line(&f.message)),
+        Event::ModelFailed(f) => {
+            let tone = if f.next.is_some() { FactTone::Warn } else { FactTone::Bad };
+            (tone, one_line(&f.message))
+        }
         Event::ModelReplied(f) if !f.repaired.is_empty() => {
             let repaired = f.repaired.iter().map(|words| one_line(words)).collect::<Vec<_>>();
             (FactTone::Quiet, format!("Calls written as text: {}.", repaired.join("; ")))
@@ -218,6 +222,23 @@ fn describe_restore(fact: &CheckpointRestored) -> String {
     format!("{} took changes of {files} back.{left}", one_line(&fact.by))
 }
 
+/// Which model goes on, and why; or why it cannot.
+fn describe_model_switch(f: &ModelSwitched) -> FactLine {
+    let (model, from) = (one_line(&f.model), one_line(&f.from));
+    if let Some(why) = &f.refused {
+        return (FactTone::Warn, format!("{model} cannot go on: {}", to_sentence(why)));
+    }
+    match f.cause {
+        SwitchCause::Failure => {
+            (FactTone::Warn, format!("{model} goes on in place of {from} until this run ends."))
+        }
+        SwitchCause::Rule => {
+            (FactTone::Quiet, format!("Model {model}: {}", to_sentence(&f.reason)))
+        }
+        SwitchCause::Chosen => (FactTone::Quiet, format!("Model {model} again, which was chosen.")),
+    }
+}
+
 /// What happened to what the model is told.
 fn about_context(event: &Event) -> Option<FactLine> {
     Some(match event {
@@ -234,6 +255,7 @@ fn about_context(event: &Event) -> Option<FactLine> {
             }
             (FactTone::Quiet, text)
         }
+        Event::ModelSwitched(f) => describe_model_switch(f),
         Event::ContextSummarised(f) => {
             (FactTone::Warn, format!("No summary was made: {}", one_line(f.failed.as_deref()?)))
         }

@@ -239,6 +239,7 @@ impl Transcript {
             Event::SessionOpened(f) => self.apply_config(&f.config),
             Event::SessionConfigured(f) => self.apply_config(&f.config),
             Event::ProfileSwitched(f) => self.apply_config(&f.config),
+            Event::ModelSwitched(f) => f.config.iter().for_each(|config| self.apply_config(config)),
             Event::SessionResumed(_) => {
                 // Whoever took it up asks the model again, and jobs ended with their program.
                 self.jobs.clear();

@@ -362,6 +362,17 @@ impl Played {
                     notes: Vec::new(),
                 }));
             }
+            Effect::SwitchModel => {
+                let wish = self.session.model_wish().expect("it is owed");
+                let mut config = self.session.config().expect("settings").as_ref().clone();
+                config.model.model.name = wish.model.clone();
+                let config = match self.dice.one_in(3) {
+                    true => Err("it cannot be had".to_string()),
+                    false => Ok(Arc::new(config)),
+                };
+                let ready = EffectAnswer::ModelReady { model: wish.model, config };
+                self.input(SessionInput::Answer(ready));
+            }
             Effect::Verify => {
                 let result =
                     if self.dice.one_in(2) { Ok(json!("fine")) } else { Err("no".to_string()) };
@@ -530,7 +541,9 @@ impl Played {
                     FailureClass::StreamCut,
                     FailureClass::InvalidRequest,
                     FailureClass::ContextOverflow,
-                ][self.dice.below(4) as usize],
+                    FailureClass::Auth,
+                    FailureClass::NotFound,
+                ][self.dice.below(6) as usize],
                 message: "no".into(),
                 retry_after_ms: self.dice.one_in(2).then_some(100),
             },

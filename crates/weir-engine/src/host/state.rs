@@ -82,6 +82,7 @@ impl SessionState {
             Event::SessionOpened(f) => self.config = Some(f.config.clone()),
             Event::SessionConfigured(f) => self.config = Some(f.config.clone()),
             Event::ProfileSwitched(f) => self.config = Some(f.config.clone()),
+            Event::ModelSwitched(f) => self.config = f.config.clone().or(self.config.take()),
             Event::RunStarted(f) => {
                 (self.run, self.cancelled) = (Some(f.run), false);
                 self.sent.note_run(f.run);

@@ -193,6 +193,11 @@ fn conversation_parts(event: &Event, seen: &Transcript) -> Option<(String, Vec<T
         Event::ModelFailed(f) => {
             ("model failed".into(), vec![TranscriptPart::Text(f.message.clone())])
         }
+        Event::ModelSwitched(f) => {
+            let text = f.refused.clone().unwrap_or_else(|| f.reason.clone());
+            let how = if f.refused.is_some() { "cannot go on" } else { "goes on" };
+            (format!("{} {how}, after {}", f.model, f.from), vec![TranscriptPart::Text(text)])
+        }
         Event::HistoryQuarantined(f) => {
             ("an attachment was withheld".into(), vec![TranscriptPart::Text(f.message.clone())])
         }

@@ -206,6 +206,10 @@ impl SessionFollower {
             Event::SessionOpened(f) => &f.config,
             Event::SessionConfigured(f) => &f.config,
             Event::ProfileSwitched(f) => &f.config,
+            Event::ModelSwitched(f) => match &f.config {
+                Some(config) => config,
+                None => return,
+            },
             _ => return,
         };
         seen.model = config.model.model.to_string();

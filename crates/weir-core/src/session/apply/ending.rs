@@ -77,6 +77,7 @@ pub(super) fn limit_reached(s: &mut Session, f: &LimitReached) {
 pub(super) fn run_finished(s: &mut Session, f: &RunFinished) {
     s.found.clear();
     s.switching = None;
+    s.falling = None;
     s.condensing = None;
     s.solved = solving::solved_run(s, f).map(Arc::new);
     s.run = None;

@@ -87,6 +87,13 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
             };
             answer(EffectAnswer::Switched { config, notes: f.notes })
         }
+        Event::ModelSwitched(f) => {
+            let config = match (f.config, f.refused) {
+                (Some(config), _) => Ok(config),
+                (None, refused) => Err(refused.unwrap_or_default()),
+            };
+            answer(EffectAnswer::ModelReady { model: f.model, config })
+        }
         Event::ContextCondensing(f) => match f.reason {
             CondenseReason::Asked => {
                 person(PersonCommand::Condense { keep: f.keep }, String::new())

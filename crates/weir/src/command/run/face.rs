@@ -6,7 +6,7 @@ use weir_core::event::{Event, RunFinished, RunStatus};
 use weir_core::governance::GateName;
 use weir_core::governance::filter::one_line;
 use weir_core::ids::SessionId;
-use weir_core::view::told::{limit_text, stopped_by};
+use weir_core::view::told::{describe_fact, limit_text, stopped_by};
 use weir_core::view::transcript::{CallStage, PlacedFact, Transcript};
 use weir_core::view::wire;
 use weir_engine::engine::EngineError;
@@ -219,6 +219,8 @@ fn progress_line(event: &Event, seen: &Transcript) -> Option<String> {
         Event::ModelRetried(f) => {
             format!("retry {} in {} ms: {}", f.attempt, f.wait_ms, one_line(&f.message))
         }
+        // The end of the run carries the words of a failure that nobody goes on after.
+        Event::ModelFailed(f) if f.next.is_some() => format!("model: {}", one_line(&f.message)),
         Event::CallJudged(f) => match f.verdict {
             weir_core::governance::Verdict::Allow => return None,
             verdict => {
@@ -284,6 +286,7 @@ fn about_context(event: &Event) -> Option<String> {
             f.hidden, f.through, f.tokens_before, f.tokens_after
         ),
         Event::ProfileSwitched(f) => format!("profile {} ({})", f.profile, one_line(&f.reason)),
+        Event::ModelSwitched(_) => format!("model: {}", describe_fact(event)?.1),
         Event::SkillActivated(f) => format!("skill {} ({}) by {}", f.skill, f.source, f.by),
         Event::MemoryProposed(f) => {
             format!("  memory {} waits in the inbox: {}", f.note.memory, one_line(&f.note.text))

@@ -20,6 +20,7 @@ use weir_core::tool::{RawResult, SpawnEffect};
 
 use crate::error::EngineError;
 use crate::journal::{Loaded, load};
+use crate::missing_model::MissingModel;
 use crate::ports::{
     AgentTask, Divergence, HookMoment, Model, ProfileSettings, ProgressSink, SubAgents, ToolContext,
 };
@@ -171,8 +172,12 @@ impl CallSubAgents {
             return Ok(OpenedAgent { agent, config: own, worktree, handle: None });
         }
         let said = kept.as_ref().is_some_and(|loaded| loaded.session.input_count() > 0);
-        let options =
-            self.child_session_options(config, workspace, model.unwrap_or(spawn.model.clone()));
+        let usual = model.as_ref().unwrap_or(&spawn.model);
+        let model = match &kept {
+            Some(_) => self.kept_model(&config, usual).await,
+            None => usual.clone(),
+        };
+        let options = self.child_session_options(config, workspace, model);
         let opened = match kept {
             Some(_) => self.opener.resume_child(agent.clone(), options).await,
             None => self.opener.open_child(agent.clone(), &self.context.session, options).await,
@@ -184,6 +189,24 @@ impl CallSubAgents {
             return Err(failed(error));
         }
         Ok(OpenedAgent { agent, config: own, worktree, handle: Some(handle) })
+    }
+
+    /// The model that a child speaks with that is taken up with these settings. It may have gone on with another
+    /// one than `usual`, its profile's or its parent's present one (V8): what it says is for that model, and
+    /// nobody else is to read it or be paid for it. Where that cannot be had, its run passes on from it.
+    async fn kept_model(&self, config: &SessionConfig, usual: &Arc<dyn Model>) -> Arc<dyn Model> {
+        if usual.info().model == config.model.model {
+            return usual.clone();
+        }
+        let named = config.routing.present();
+        let named = named.map_or_else(|| config.model.model.to_string(), String::from);
+        let why = match self.context.profiles.model_settings(config, &named).await {
+            Ok(ProfileSettings { model: Some(model), .. }) => return model,
+            Ok(_) => "it cannot be made ready".to_owned(),
+            Err(why) => why,
+        };
+        let why = format!("The agent had gone on with {named}, and that cannot be had: {why}");
+        Arc::new(MissingModel::new(&config.model, &why))
     }
 
     fn spawn_fact(

@@ -181,6 +181,7 @@ fn changed_settings_text(old: &SessionConfig, new: &SessionConfig) -> String {
         workspace,
         profile,
         model,
+        routing,
         thinking,
         permission,
         rules,
@@ -205,6 +206,7 @@ fn changed_settings_text(old: &SessionConfig, new: &SessionConfig) -> String {
     } = new;
     note(old.workspace != *workspace, "another workspace");
     note(old.model != *model, "another model");
+    note(old.routing != *routing, "other fallback models or rules for models");
     note(old.profile != *profile, "another profile");
     note(old.permission != *permission, "another permission mode");
     note(old.rules != *rules, "other rules");

@@ -92,6 +92,8 @@ mod listening;
 pub mod made;
 mod media;
 pub mod memory;
+#[doc(hidden)]
+pub mod missing_model;
 mod nested;
 pub mod open_asks;
 pub mod output;

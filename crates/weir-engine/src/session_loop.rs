@@ -477,6 +477,7 @@ impl SessionLoop {
             | Effect::Stop { .. }
             | Effect::Reconcile { .. }
             | Effect::Switch
+            | Effect::SwitchModel
             | Effect::Verify => false,
         }
     }
@@ -495,6 +496,10 @@ impl SessionLoop {
             }
             Effect::Look | Effect::Condense | Effect::Remember | Effect::Switch => {
                 self.about_context(effect, config)
+            }
+            Effect::SwitchModel => {
+                let wish = self.session.model_wish()?;
+                Some(Box::pin(workers.ready_model(config, wish.model, cancel)))
             }
             Effect::PlanRecipe => {
                 let work = self.session.plan_work()?;

@@ -337,6 +337,26 @@ impl Workers {
         WorkerOutcome::Answer(EffectAnswer::Verified { result, kept_going })
     }
 
+    /// Makes another model ready, with the settings that follow from it (V8).
+    pub(crate) async fn ready_model(
+        self,
+        config: Arc<SessionConfig>,
+        model: String,
+        cancel: CancellationToken,
+    ) -> WorkerOutcome {
+        let asked = self.context.profiles.model_settings(&config, &model);
+        let ready = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return WorkerOutcome::Nothing,
+            ready = asked => ready,
+        };
+        let (config, speaks) = match ready {
+            Ok(to) => (Ok(Arc::new(to.config)), to.model),
+            Err(why) => (Err(why), None),
+        };
+        WorkerOutcome::Switched(EffectAnswer::ModelReady { model, config }, speaks)
+    }
+
     /// Waits for a moment of the session.
     pub(crate) async fn wait_until(
         self,

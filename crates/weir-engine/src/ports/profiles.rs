@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use weir_core::session::SessionConfig;
 
 use super::Model;
@@ -33,6 +34,7 @@ pub struct ProfileSettings {
 }
 
 /// The profiles of a session, and the settings that each would give it (P7).
+#[async_trait]
 pub trait Profiles: Send + Sync {
     /// All of them: name and description.
     fn list(&self) -> Vec<(String, String)>;
@@ -57,6 +59,18 @@ pub trait Profiles: Send + Sync {
         current: &SessionConfig,
         name: &str,
     ) -> Result<ProfileSettings, String>;
+    /// The settings of a session that has `current` and goes on with the model of this name (V8), and that
+    /// model. A server of one's own may be asked what it holds, so this takes a moment.
+    ///
+    /// # Errors
+    /// It cannot be spoken with here: a sentence.
+    async fn model_settings(
+        &self,
+        _current: &SessionConfig,
+        model: &str,
+    ) -> Result<ProfileSettings, String> {
+        Err(format!("{model} cannot be made ready here"))
+    }
 }
 
 /// No profile but the session's own.

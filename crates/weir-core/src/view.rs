@@ -2,6 +2,7 @@
 //! kept by the session itself, as it is folded forward with every fact.
 
 pub mod audit;
+pub mod cache;
 pub mod diff;
 pub mod first_start;
 pub mod markdown_cut;

@@ -3,6 +3,7 @@
 pub mod anthropic;
 pub mod gemini;
 pub mod names;
+pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
 
@@ -108,7 +109,7 @@ pub(crate) fn without_date(name: &str) -> &str {
 
 /// One wire format. One value per dialect, in [`crate::DIALECTS`].
 pub trait Dialect: Sync {
-    /// The word of the config: `anthropic`, `openai-responses`, `openai-chat`, `gemini`.
+    /// The word of the config: `anthropic`, `openai-responses`, `openai-chat`, `gemini`, `ollama`.
     fn name(&self) -> &'static str;
     /// The words of a form in which a person chooses it.
     fn title(&self) -> &'static str;

@@ -80,7 +80,8 @@ impl EmbeddingModel {
     ) -> Result<EmbeddingModel, EmbeddingError> {
         let shape = match endpoint.find_dialect()?.name() {
             "gemini" => EmbeddingShape::Gemini,
-            "openai-chat" | "openai-responses" => EmbeddingShape::OpenAi,
+            // Ollama answers this in OpenAI's words too.
+            "openai-chat" | "openai-responses" | "ollama" => EmbeddingShape::OpenAi,
             _ => return Err(EmbeddingError::Unfit { provider: endpoint.vendor.name }),
         };
         Ok(EmbeddingModel { endpoint, info, shape, transport })

@@ -17,6 +17,8 @@ use crate::dialect::{Dialect, ReplyDecoder, RequestEncoder};
 use crate::text_tools;
 use crate::transport::{ModelTransport, StreamedResponse, TransportError, header_map};
 
+/// Where a server of one's own speaks its own API: never below the version of another one.
+const OWN_PATHS: &str = "/api/";
 /// How long the end of a finished answer is waited for, so that its connection can be used again.
 const DRAIN_MS_MAX: u64 = 200;
 
@@ -96,7 +98,12 @@ impl ModelEndpoint {
             return Err(bad());
         }
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let base = url.path().trim_end_matches('/').to_owned();
+        let base = url.path().trim_end_matches('/');
+        // What a server has of its own stands beside what it speaks for others.
+        let base = match path.starts_with(OWN_PATHS) {
+            true => base.strip_suffix("/v1").unwrap_or(base).to_owned(),
+            false => base.to_owned(),
+        };
         // People write the version into the base URL or leave it out.
         let version = path.split('/').nth(1).map(|version| format!("/{version}"));
         let path = match version {

@@ -58,6 +58,7 @@ pub mod catalogue;
 pub mod dialect;
 pub mod embedding;
 pub mod http_model;
+pub mod ndjson;
 pub mod picture;
 pub mod probe;
 pub mod search;
@@ -75,6 +76,7 @@ pub const DIALECTS: &[&dyn Dialect] = &[
     &dialect::openai_responses::OpenAiResponses,
     &dialect::openai_chat::OpenAiChat,
     &dialect::gemini::GeminiDialect,
+    &dialect::ollama::OllamaChat,
 ];
 
 /// The dialect of this name; `None`: there is none.

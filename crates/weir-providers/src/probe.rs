@@ -143,6 +143,8 @@ fn list_path(endpoint: &ModelEndpoint, page: &str) -> String {
         "anthropic" => format!("/v1/models?limit=1000&after_id={page}"),
         "gemini" if page.is_empty() => "/v1beta/models?pageSize=1000".into(),
         "gemini" => format!("/v1beta/models?pageSize=1000&pageToken={page}"),
+        // Whoever speaks its own words need not write the version of the others into its address.
+        "ollama" => "/v1/models".into(),
         _ => "/models".into(),
     }
 }
@@ -217,7 +219,7 @@ pub async fn local_models(
     let first = found.iter_mut().take(WINDOWS_ASKED_MAX);
     let asked = first.map(async |model| {
         let said = window::ask_window(endpoint, transport, &model.name, LoadPolicy::Avoided).await;
-        let (window, can) = match said {
+        let (window, can) = match said.map(|said| said.window) {
             Some(WindowReport::Holds { tokens, can }) => (tokens, can),
             Some(WindowReport::Unsaid { can }) => (LOCAL_WINDOW, can),
             Some(WindowReport::Missing | WindowReport::Silent) => (LOCAL_WINDOW, None),

@@ -2,6 +2,7 @@
 //! often far below what the model could take, and past which it cuts at the front without a word
 //! (R6). Written after the vendors' own documentation of their wire. Not here: what is done with it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -17,6 +18,8 @@ use crate::transport::ModelTransport;
 pub const WINDOW_MS_MAX: u64 = 3_000;
 /// How long a server may take to load a model that is about to be used anyway, in milliseconds.
 pub const LOAD_MS_MAX: u64 = 60_000;
+/// Tokens that Ollama is asked to hold where nobody says how many: enough for an agent at work.
+const OLLAMA_WINDOW: u64 = 32_768;
 /// Longest answer that is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 
@@ -41,6 +44,32 @@ pub enum WindowReport {
     Silent,
 }
 
+/// What a server says that a model can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelCapabilities {
+    /// Its template has a way to call tools.
+    pub tools: bool,
+    /// It can think before it answers, or not.
+    pub thinking: bool,
+    /// It sees pictures.
+    pub images: bool,
+}
+
+/// What a server says of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerReport {
+    /// Of its window.
+    pub window: WindowReport,
+    /// Of what it can do; `None`: it does not say.
+    pub capabilities: Option<ModelCapabilities>,
+}
+
+impl From<WindowReport> for ServerReport {
+    fn from(window: WindowReport) -> ServerReport {
+        ServerReport { window, capabilities: None }
+    }
+}
+
 /// Whether a model may be loaded to find out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadPolicy {
@@ -53,6 +82,11 @@ pub enum LoadPolicy {
 /// How a larger window is had from this vendor's server, as the end of a sentence.
 pub fn how_to_raise(vendor: &Vendor, model: &str) -> String {
     match OwnServer::of(vendor) {
+        Some(OwnServer::Ollama) if is_native(vendor) => format!(
+            "write it down as `window` under [models.\"{}/{model}\"]: Ollama is asked for it with each \
+             request, and it takes memory",
+            vendor.name
+        ),
         Some(OwnServer::Ollama) => format!(
             "start the server with OLLAMA_CONTEXT_LENGTH=32768 `ollama serve`, or make a model with \
              `FROM {model}` and `PARAMETER num_ctx 32768` in a Modelfile: Ollama's OpenAI-compatible \
@@ -65,24 +99,30 @@ pub fn how_to_raise(vendor: &Vendor, model: &str) -> String {
     }
 }
 
-/// Asks the server of `endpoint` which window holds for `model`. `None`: this vendor's servers cannot
-/// be asked.
+/// Whether the server is spoken to in its own words, in which a request can ask for a window.
+fn is_native(vendor: &Vendor) -> bool {
+    vendor.dialect == crate::dialect::ollama::NAME
+}
+
+/// Asks the server of `endpoint` which window holds for `model`, and what that can do. `None`: this
+/// vendor's servers cannot be asked.
 pub async fn ask_window(
     endpoint: &ModelEndpoint,
     transport: &ModelTransport,
     model: &str,
     loading: LoadPolicy,
-) -> Option<WindowReport> {
+) -> Option<ServerReport> {
     let server = OwnServer::of(&endpoint.vendor)?;
     // Paths beside the OpenAI-compatible ones stand without their version.
     let mut own = endpoint.clone();
     own.base_url = own.base_url.trim().trim_end_matches('/').trim_end_matches("/v1").to_owned();
-    let asking = WindowQuery { endpoint: own, transport, model };
+    let answers = AtomicBool::new(false);
+    let asking = WindowQuery { endpoint: own, transport, model, answers };
     Some(match server {
         OwnServer::Ollama => asking.ask_ollama(loading).await,
-        OwnServer::LmStudio => asking.within_bound(asking.ask_lmstudio()).await,
-        OwnServer::LlamaCpp => asking.within_bound(asking.ask_llamacpp()).await,
-        OwnServer::Vllm => asking.within_bound(asking.ask_vllm()).await,
+        OwnServer::LmStudio => asking.within_bound(asking.ask_lmstudio()).await.into(),
+        OwnServer::LlamaCpp => asking.within_bound(asking.ask_llamacpp()).await.into(),
+        OwnServer::Vllm => asking.within_bound(asking.ask_vllm()).await.into(),
     })
 }
 
@@ -90,6 +130,8 @@ struct WindowQuery<'a> {
     endpoint: ModelEndpoint,
     transport: &'a ModelTransport,
     model: &'a str,
+    /// Somebody answered, whatever it was: a server that says nothing of a window is there all the same.
+    answers: AtomicBool,
 }
 
 impl WindowQuery<'_> {
@@ -98,13 +140,18 @@ impl WindowQuery<'_> {
         asked: impl Future<Output = Option<WindowReport>>,
     ) -> WindowReport {
         let bound = Duration::from_millis(WINDOW_MS_MAX);
-        tokio::time::timeout(bound, asked).await.ok().flatten().unwrap_or(WindowReport::Silent)
+        let said = tokio::time::timeout(bound, asked).await.ok().flatten();
+        said.unwrap_or_else(|| match self.answers.load(Ordering::Relaxed) {
+            true => WindowReport::Unsaid { can: None },
+            false => WindowReport::Silent,
+        })
     }
 
     async fn get(&self, path: &str) -> Option<Value> {
         let url = self.endpoint.url_for(path).ok()?;
         let headers = self.endpoint.request_headers().ok()?;
         let (status, body) = self.transport.get(&url, headers).await.ok()?;
+        self.answers.store(true, Ordering::Relaxed);
         (status == 200).then(|| serde_json::from_slice(&body).ok())?
     }
 
@@ -123,17 +170,27 @@ impl WindowQuery<'_> {
     /// A window that its Modelfile sets holds for every request that names none, as those of the
     /// OpenAI-compatible endpoint do. Where it sets none the server's own default holds, which is known
     /// of a model that was loaded like that: loading it with no options makes sure of it.
-    async fn ask_ollama(&self, loading: LoadPolicy) -> WindowReport {
+    async fn ask_ollama(&self, loading: LoadPolicy) -> ServerReport {
         let bound = Duration::from_millis(WINDOW_MS_MAX);
         let name = json!({ "model": self.model });
         let shown = tokio::time::timeout(bound, self.post_json("/api/show", &name)).await;
         let shown = match shown.ok().flatten() {
             Some((200, shown)) => shown,
             // A server that has no such address says nothing about a model.
-            Some((404, told)) if told["error"].is_string() => return WindowReport::Missing,
-            Some(_) => return WindowReport::Unsaid { can: None },
-            None => return WindowReport::Silent,
+            Some((404, told)) if told["error"].is_string() => return WindowReport::Missing.into(),
+            Some(_) => return WindowReport::Unsaid { can: None }.into(),
+            None => return WindowReport::Silent.into(),
         };
+        let window = match is_native(&self.endpoint.vendor) {
+            true => window_to_ask_for(&shown, self.model),
+            false => self.window_of_ollama(&shown, loading).await,
+        };
+        ServerReport { window, capabilities: capabilities_of(&shown["capabilities"]) }
+    }
+
+    /// The window that a request has which names none.
+    async fn window_of_ollama(&self, shown: &Value, loading: LoadPolicy) -> WindowReport {
+        let bound = Duration::from_millis(WINDOW_MS_MAX);
         let can = length_of(&shown["model_info"]);
         let below = |tokens: u64| can.map_or(tokens, |can| tokens.min(can));
         // What runs in Ollama's cloud has all that it can take.
@@ -196,6 +253,29 @@ impl WindowQuery<'_> {
     }
 }
 
+/// The window that requests ask for: what the Modelfile says, else enough for an agent at work; never more than
+/// the model can take.
+fn window_to_ask_for(shown: &Value, model: &str) -> WindowReport {
+    let Some(can) = length_of(&shown["model_info"]) else {
+        return WindowReport::Unsaid { can: None };
+    };
+    let set = num_ctx(shown["parameters"].as_str().unwrap_or_default());
+    // What runs in Ollama's cloud has all that it can take.
+    let wanted = if model.ends_with("cloud") { can } else { set.unwrap_or(OLLAMA_WINDOW) };
+    WindowReport::Holds { tokens: wanted.min(can), can: Some(can) }
+}
+
+/// `["completion", "tools", "thinking", "vision"]`; older versions have no such list.
+fn capabilities_of(list: &Value) -> Option<ModelCapabilities> {
+    let list = list.as_array().filter(|list| !list.is_empty())?;
+    let has = |word: &str| list.iter().any(|one| one == word);
+    Some(ModelCapabilities {
+        tools: has("tools"),
+        thinking: has("thinking"),
+        images: has("vision"),
+    })
+}
+
 /// `llama.context_length` and the like: the family stands before it.
 fn length_of(info: &Value) -> Option<u64> {
     let fields = info.as_object()?;
@@ -237,6 +317,22 @@ mod tests {
         for none in ["", "num_ctx", "num_ctx many", "num_ctx 0", "temperature 1"] {
             assert_eq!(num_ctx(none), None, "{none}");
         }
+        let shown = |parameters: &str, can: u64| json!({"parameters": parameters, "model_info": {"llama.context_length": can}});
+        let holds = |tokens, can| WindowReport::Holds { tokens, can: Some(can) };
+        for (parameters, can, model, expected) in [
+            ("", 131_072, "m", 32_768),
+            ("", 8_192, "m", 8_192),
+            ("num_ctx 16384", 131_072, "m", 16_384),
+            ("num_ctx 65536", 40_960, "m", 40_960),
+            ("", 131_072, "m-cloud", 131_072),
+        ] {
+            let found = window_to_ask_for(&shown(parameters, can), model);
+            assert_eq!(found, holds(expected, can), "{parameters} {can}");
+        }
+        assert_eq!(window_to_ask_for(&json!({}), "m"), WindowReport::Unsaid { can: None });
+        let can = capabilities_of(&json!(["completion", "vision"])).expect("a list");
+        assert!(can.images && !can.tools && !can.thinking);
+        assert_eq!(capabilities_of(&json!([])), None);
         let running = json!({"models": [{"name": "qwen3:latest", "context_length": 4_096},
             {"model": "qwen3:8b", "context_length": 32_768}, {"name": "old:latest"}]});
         for (model, tokens) in [("qwen3", Some(4_096)), ("qwen3:8b", Some(32_768)), ("old", None)] {

@@ -1,6 +1,7 @@
 //! Servers of one's own that can be asked which window holds. Not here: asking them (`window`).
 
 use super::Vendor;
+use crate::dialect::ollama;
 
 /// The servers that can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,14 +13,15 @@ pub(crate) enum OwnServer {
 }
 
 impl OwnServer {
-    /// The one that a vendor's row stands for.
+    /// The one that a vendor's row stands for. A provider of one's own that speaks Ollama's own words is
+    /// Ollama on another machine: requests to it name a window, which must not be a guess.
     pub(crate) fn of(vendor: &Vendor) -> Option<OwnServer> {
         match vendor.name.as_str() {
             "ollama" => Some(OwnServer::Ollama),
             "lmstudio" => Some(OwnServer::LmStudio),
             "llamacpp" => Some(OwnServer::LlamaCpp),
             "vllm" => Some(OwnServer::Vllm),
-            _ => None,
+            _ => (vendor.dialect == ollama::NAME).then_some(OwnServer::Ollama),
         }
     }
 }

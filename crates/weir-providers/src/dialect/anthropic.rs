@@ -43,6 +43,6 @@ impl Dialect for AnthropicDialect {
     }
 
     fn new_decoder(&self, quirks: &VendorQuirks) -> Box<dyn ReplyDecoder> {
-        Box::new(ReplyStreamDecoder::new(decode::AnthropicAssembly::new(quirks)))
+        Box::new(ReplyStreamDecoder::<_>::new(decode::AnthropicAssembly::new(quirks)))
     }
 }

@@ -47,6 +47,6 @@ impl Dialect for GeminiDialect {
     }
 
     fn new_decoder(&self, quirks: &VendorQuirks) -> Box<dyn ReplyDecoder> {
-        Box::new(ReplyStreamDecoder::new(decode::GeminiAssembly::new(quirks)))
+        Box::new(ReplyStreamDecoder::<_>::new(decode::GeminiAssembly::new(quirks)))
     }
 }

@@ -35,6 +35,6 @@ impl Dialect for OpenAiChat {
     }
 
     fn new_decoder(&self, quirks: &VendorQuirks) -> Box<dyn ReplyDecoder> {
-        Box::new(ReplyStreamDecoder::new(decode::OpenAiChatAssembly::new(quirks)))
+        Box::new(ReplyStreamDecoder::<_>::new(decode::OpenAiChatAssembly::new(quirks)))
     }
 }

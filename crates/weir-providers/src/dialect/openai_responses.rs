@@ -38,6 +38,6 @@ impl Dialect for OpenAiResponses {
     }
 
     fn new_decoder(&self, quirks: &VendorQuirks) -> Box<dyn ReplyDecoder> {
-        Box::new(ReplyStreamDecoder::new(decode::ResponsesAssembly::new(quirks)))
+        Box::new(ReplyStreamDecoder::<_>::new(decode::ResponsesAssembly::new(quirks)))
     }
 }

@@ -7,7 +7,8 @@ use weir_core::model::{FailureClass, ModelReply, ModelSignal};
 
 use super::ReplyDecoder;
 use super::failure::{self, ProviderFailure};
-use crate::sse::SseDecoder;
+use crate::ndjson::LineDecoder;
+use crate::sse::{EventTooLarge, SseDecoder};
 
 /// Most bytes that one reply may hold, thinking, arguments and images included.
 pub const REPLY_BYTES_MAX: usize = 64 << 20;
@@ -38,28 +39,68 @@ pub(crate) trait AssembleReply: Send {
     fn into_reply(self) -> Result<ModelReply, ProviderFailure>;
 }
 
-/// A decoder over an [`AssembleReply`].
-pub(crate) struct ReplyStreamDecoder<A> {
-    sse: SseDecoder,
+/// How events stand in the bytes of a stream.
+pub(crate) trait EventFraming: Default + Send {
+    /// Takes some bytes; calls `on_data` with the data of each event that is complete.
+    ///
+    /// # Errors
+    /// An event is too large; nothing more is passed on.
+    fn feed(&mut self, bytes: &[u8], on_data: &mut dyn FnMut(&[u8])) -> Result<(), EventTooLarge>;
+    /// The stream is over: what is left becomes the last event.
+    ///
+    /// # Errors
+    /// An event was too large.
+    fn finish(&mut self, on_data: &mut dyn FnMut(&[u8])) -> Result<(), EventTooLarge>;
+    /// The beginning of what was no event at all.
+    fn stray_text(&self) -> String;
+}
+
+impl EventFraming for SseDecoder {
+    fn feed(&mut self, bytes: &[u8], on_data: &mut dyn FnMut(&[u8])) -> Result<(), EventTooLarge> {
+        SseDecoder::feed(self, bytes, on_data)
+    }
+    fn finish(&mut self, on_data: &mut dyn FnMut(&[u8])) -> Result<(), EventTooLarge> {
+        SseDecoder::finish(self, on_data)
+    }
+    fn stray_text(&self) -> String {
+        SseDecoder::stray_text(self)
+    }
+}
+
+impl EventFraming for LineDecoder {
+    fn feed(&mut self, bytes: &[u8], on_data: &mut dyn FnMut(&[u8])) -> Result<(), EventTooLarge> {
+        LineDecoder::feed(self, bytes, on_data)
+    }
+    fn finish(&mut self, on_data: &mut dyn FnMut(&[u8])) -> Result<(), EventTooLarge> {
+        LineDecoder::finish(self, on_data)
+    }
+    fn stray_text(&self) -> String {
+        LineDecoder::stray_text(self)
+    }
+}
+
+/// A decoder over an [`AssembleReply`], whose events stand in the stream as `F` says.
+pub(crate) struct ReplyStreamDecoder<A, F = SseDecoder> {
+    framing: F,
     state: A,
     failure: Option<ProviderFailure>,
     /// Events up to the last word: what comes after it is not counted either.
     events: u64,
 }
 
-impl<A: AssembleReply> ReplyStreamDecoder<A> {
-    pub(crate) fn new(state: A) -> ReplyStreamDecoder<A> {
-        ReplyStreamDecoder { sse: SseDecoder::new(), state, failure: None, events: 0 }
+impl<A: AssembleReply, F: EventFraming> ReplyStreamDecoder<A, F> {
+    pub(crate) fn new(state: A) -> ReplyStreamDecoder<A, F> {
+        ReplyStreamDecoder { framing: F::default(), state, failure: None, events: 0 }
     }
 }
 
-impl<A: AssembleReply> ReplyDecoder for ReplyStreamDecoder<A> {
+impl<A: AssembleReply, F: EventFraming> ReplyDecoder for ReplyStreamDecoder<A, F> {
     fn feed(&mut self, bytes: &[u8], signal: &mut dyn FnMut(ModelSignal)) {
         if self.is_over() {
             return;
         }
-        let ReplyStreamDecoder { sse, state, failure, events } = self;
-        let fed = sse.feed(bytes, &mut |data| {
+        let ReplyStreamDecoder { framing, state, failure, events } = self;
+        let fed = framing.feed(bytes, &mut |data| {
             *events += u64::from(feed_event(state, failure, data, signal));
         });
         if let Err(error) = fed
@@ -74,9 +115,9 @@ impl<A: AssembleReply> ReplyDecoder for ReplyStreamDecoder<A> {
     }
 
     fn finish(mut self: Box<Self>) -> ModelReply {
-        let ReplyStreamDecoder { sse, state, failure, events } = &mut *self;
+        let ReplyStreamDecoder { framing, state, failure, events } = &mut *self;
         if failure.is_none() && !state.is_over() {
-            let fed = sse.finish(&mut |data| {
+            let fed = framing.finish(&mut |data| {
                 *events += u64::from(feed_event(state, failure, data, &mut |_| ()));
             });
             if let Err(error) = fed {
@@ -89,7 +130,7 @@ impl<A: AssembleReply> ReplyDecoder for ReplyStreamDecoder<A> {
         if self.state.is_whole() {
             return self.state.into_reply().unwrap_or_else(ProviderFailure::into_reply);
         }
-        not_whole(&self.sse, self.events).into_reply()
+        not_whole(&self.framing.stray_text(), self.events).into_reply()
     }
 }
 
@@ -129,8 +170,7 @@ fn too_large(why: &str) -> ProviderFailure {
     )
 }
 
-fn not_whole(sse: &SseDecoder, events: u64) -> ProviderFailure {
-    let stray = sse.stray_text();
+fn not_whole(stray: &str, events: u64) -> ProviderFailure {
     if events > 0 || stray.trim().is_empty() {
         return ProviderFailure::new(
             FailureClass::StreamCut,
@@ -138,7 +178,7 @@ fn not_whole(sse: &SseDecoder, events: u64) -> ProviderFailure {
         );
     }
     // Some gateways answer with status 200 and an error as plain JSON.
-    if let Ok(value) = serde_json::from_str::<Value>(&stray)
+    if let Ok(value) = serde_json::from_str::<Value>(stray)
         && value.get("error").is_some()
     {
         return failure::from_stream(&value);

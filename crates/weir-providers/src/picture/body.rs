@@ -31,7 +31,7 @@ impl PictureShape {
         match dialect {
             "gemini" => Some(PictureShape::Gemini),
             "openai-chat" if quirks.modalities => Some(PictureShape::Chat),
-            "openai-chat" => Some(PictureShape::ImagesApi),
+            "openai-chat" | "ollama" => Some(PictureShape::ImagesApi),
             // A model that takes tools draws by one; the others are the tool.
             "openai-responses" => {
                 let draws_itself = is_gpt_image(name) || is_dall_e(name);

@@ -332,4 +332,11 @@ pub const TARGETS: &[Target] = &[
         dictionary: text_calls::CALL_WORDS,
         inputs: 400,
     },
+    Target {
+        name: "ollama",
+        run: streams::ollama,
+        seeds: streams::ollama_seeds,
+        dictionary: JSON,
+        inputs: 1_500,
+    },
 ];

@@ -115,15 +115,16 @@ weir_home() {
 
 # point DIALECT PORT: sets the endpoint and a key that means nothing; $model is the model to name.
 point() {
-  unset ANTHROPIC_BASE_URL OPENAI_BASE_URL GEMINI_BASE_URL
+  unset ANTHROPIC_BASE_URL OPENAI_BASE_URL GEMINI_BASE_URL OLLAMA_HOST
   export ANTHROPIC_API_KEY=any OPENAI_API_KEY=any GEMINI_API_KEY=any
   case $1 in
   anthropic) export ANTHROPIC_BASE_URL=http://127.0.0.1:$2; model=anthropic/outside ;;
   openai-responses) export OPENAI_BASE_URL=http://127.0.0.1:$2/v1; model=openai/outside ;;
   openai-chat) export OPENAI_BASE_URL=http://127.0.0.1:$2/v1; model=openai-chat/outside ;;
   gemini) export GEMINI_BASE_URL=http://127.0.0.1:$2; model=gemini/outside ;;
+  ollama) export OLLAMA_HOST=127.0.0.1:$2; model=ollama/outside ;;
   *) printf 'no dialect %s\n' "$1" >&2; exit 1 ;;
   esac
 }
 
-dialects=(anthropic openai-responses openai-chat gemini)
+dialects=(anthropic openai-responses openai-chat gemini ollama)

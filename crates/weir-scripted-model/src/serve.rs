@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::frames::{ReplyFrames, StreamEnding};
 use super::player::{RequestAddress, ScriptAnswer, ScriptAnswerBody, ScriptPlayer};
 use super::step::Script;
-use super::wire::{CREATED, EVENTS, JSON, WIRES, Wire};
+use super::wire::{CREATED, JSON, WIRES, Wire};
 use connection::{ConnectionBreaker, ScriptListener};
 use record::{ExchangeRecorder, RecordedExchange};
 
@@ -101,6 +101,7 @@ fn route_path(path: &str) -> ScriptRoute {
         ["models", ..] | [_, "models"] => ScriptRoute::Models,
         ["count_tokens", ..] => ScriptRoute::Count { key: "input_tokens" },
         ["completions", "chat"] => talk("openai-chat", RequestAddress::default()),
+        ["chat", "api"] => talk("ollama", RequestAddress::default()),
         ["messages", ..] => talk("anthropic", RequestAddress::default()),
         ["responses", ..] => talk("openai-responses", RequestAddress::default()),
         _ => ScriptRoute::Nothing,
@@ -149,13 +150,14 @@ async fn handle_request(
         }
         ScriptRoute::Talk { wire, address } => {
             let answer = server.player.answer_request(wire, &address, &body);
-            answer_conversation(answer, link, exchange).await
+            answer_conversation(answer, wire.stream_type(), link, exchange).await
         }
     }
 }
 
 async fn answer_conversation(
     answer: ScriptAnswer,
+    stream_type: &'static str,
     link: ConnectionBreaker,
     exchange: Option<RecordedExchange>,
 ) -> Response {
@@ -182,7 +184,7 @@ async fn answer_conversation(
             response
         }
         ScriptAnswerBody::Stream(frames) => {
-            build_response(StatusCode::OK, EVENTS, stream_body(*frames, link, exchange))
+            build_response(StatusCode::OK, stream_type, stream_body(*frames, link, exchange))
         }
     }
 }

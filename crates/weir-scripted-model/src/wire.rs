@@ -3,6 +3,7 @@
 
 pub(super) mod anthropic;
 pub(super) mod gemini;
+pub(super) mod ollama;
 pub(super) mod openai_chat;
 pub(super) mod openai_responses;
 mod request;
@@ -21,6 +22,10 @@ pub(super) trait Wire: Send + Sync {
     fn name(&self) -> &'static str;
     /// Key of the list of messages in a body.
     fn messages_key(&self) -> &'static str;
+    /// The type of a streamed answer.
+    fn stream_type(&self) -> &'static str {
+        EVENTS
+    }
     /// Writes a reply as a stream.
     fn new_writer(&self, context: ReplyContext) -> Box<dyn ReplyWriter>;
     /// Writes a reply as one JSON object.
@@ -39,6 +44,7 @@ pub(super) const WIRES: &[&dyn Wire] = &[
     &openai_chat::OpenAiChat,
     &openai_responses::OpenAiResponses,
     &gemini::GeminiWire,
+    &ollama::OllamaWire,
 ];
 
 /// What a reply needs to know beside its pieces.
@@ -57,7 +63,7 @@ pub(super) struct ReplyContext {
 /// When all replies of the scripted model were made: it has no clock, so that runs can be compared.
 pub(super) const CREATED: u64 = 1_760_000_000;
 
-/// Writes one reply piece by piece. Appends whole server-sent events.
+/// Writes one reply piece by piece. Appends whole events or lines.
 pub(super) trait ReplyWriter: Send {
     fn begin(&mut self, out: &mut Vec<u8>);
     fn write_piece(&mut self, piece: ReplyPiece, out: &mut Vec<u8>);

@@ -191,6 +191,10 @@ pub(super) fn gemini(data: &[u8]) {
     reply("gemini", data);
 }
 
+pub(super) fn ollama(data: &[u8]) {
+    reply("ollama", data);
+}
+
 fn wire(dialect: &str) -> Vec<Vec<u8>> {
     seeds::files(&format!("crates/weir-providers/tests/wire/{dialect}"), ".sse")
 }
@@ -205,6 +209,10 @@ pub(super) fn openai_chat_seeds() -> Vec<Vec<u8>> {
 }
 pub(super) fn gemini_seeds() -> Vec<Vec<u8>> {
     wire("gemini")
+}
+
+pub(super) fn ollama_seeds() -> Vec<Vec<u8>> {
+    seeds::files("crates/weir-providers/tests/wire/ollama", ".ndjson")
 }
 
 // ------------------------------------------------------------ errors

@@ -27,6 +27,7 @@ fn any_seal() -> impl Strategy<Value = Option<VendorSeal>> {
     let dialects = prop::sample::select(vec![
         "anthropic",
         "openai-chat",
+        "ollama",
         "openai-responses",
         "gemini",
         "unheard-of",
@@ -124,7 +125,7 @@ fn v2_each_level_of_thinking_is_asked_for_in_the_words_of_the_dialect() {
         VendorQuirks { reasoning_param: Some("effort".into()), ..quirks_of("openai-chat") };
     let budgets = [json!(null), json!(2048), json!(8192), json!(16_000)];
     let words = [json!(null), json!("low"), json!("medium"), json!("high")];
-    let cases: [Level<'_>; 7] = [
+    let cases: [Level<'_>; 8] = [
         ("anthropic", &quirks_of("anthropic"), &[], "/thinking/budget_tokens", budgets),
         (
             "anthropic",
@@ -149,6 +150,13 @@ fn v2_each_level_of_thinking_is_asked_for_in_the_words_of_the_dialect() {
             &["thinking_level"],
             "/generationConfig/thinkingConfig/thinkingLevel",
             [json!(null), json!("low"), json!("high"), json!("high")],
+        ),
+        (
+            "ollama",
+            &quirks_of("ollama"),
+            &[],
+            "/think",
+            [json!(false), json!(true), json!(true), json!(true)],
         ),
     ];
     for (name, quirks, more, place, expected) in cases {

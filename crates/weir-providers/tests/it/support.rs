@@ -64,6 +64,7 @@ fn name_of(dialect: &str) -> &'static str {
     match dialect {
         "anthropic" => "claude-sonnet-4-5",
         "gemini" => "gemini-2.5-pro",
+        "ollama" => "qwen3:8b",
         _ => "gpt-5",
     }
 }
@@ -107,6 +108,7 @@ pub(crate) fn lint(dialect: &str, body: &Value) {
         "openai-chat" => openai_chat(body, &mut problems),
         "openai-responses" => openai_responses(body, &mut problems),
         "gemini" => gemini(body, &mut problems),
+        "ollama" => ollama(body, &mut problems),
         other => problems.push(format!("no rules for {other}")),
     }
     assert!(problems.is_empty(), "{dialect}: {problems:#?}\n{body:#}");
@@ -255,6 +257,54 @@ fn openai_chat(body: &Value, problems: &mut Vec<String>) {
     }
     if !open.is_empty() || !matches!(before, "user" | "tool") {
         problems.push(format!("ends with {before:?}, open {open:?}"));
+    }
+    let tools = list(&body["tools"]).iter();
+    names(tools.map(|tool| text(&tool["function"]["name"])), problems);
+}
+
+/// Results have no ids: each stands in the place of its call, with the name of its tool.
+fn ollama(body: &Value, problems: &mut Vec<String>) {
+    let mut open: Vec<String> = Vec::new();
+    let mut before = "";
+    for (at, message) in list(&body["messages"]).iter().enumerate() {
+        let role = text(&message["role"]);
+        if role == "tool" {
+            let name = text(&message["tool_name"]);
+            match open.first() {
+                Some(first) if first == name => drop(open.remove(0)),
+                _ => problems.push(format!("message {at}: {name:?} answers none of {open:?}")),
+            }
+            before = role;
+            continue;
+        }
+        if !open.is_empty() {
+            problems.push(format!("message {at}: unanswered {open:?}"));
+            open.clear();
+        }
+        if role == before && role != "system" {
+            problems.push(format!("message {at} has the role of the one before"));
+        }
+        before = role;
+        for call in list(&message["tool_calls"]) {
+            open.push(text(&call["function"]["name"]).to_owned());
+            if !call["function"]["arguments"].is_object() {
+                problems.push(format!("message {at}: arguments are no object"));
+            }
+        }
+        let pictures = list(&message["images"]);
+        if pictures.iter().any(|picture| text(picture).is_empty()) {
+            problems.push(format!("message {at}: an empty picture"));
+        }
+        let is_silent = message.get("tool_calls").is_none() && pictures.is_empty();
+        if !message["content"].is_string() || is_silent && is_blank(text(&message["content"])) {
+            problems.push(format!("message {at} is empty"));
+        }
+    }
+    if !open.is_empty() || !matches!(before, "user" | "tool") {
+        problems.push(format!("ends with {before:?}, open {open:?}"));
+    }
+    if !body["options"]["num_ctx"].is_u64() {
+        problems.push("no window is asked for".into());
     }
     let tools = list(&body["tools"]).iter();
     names(tools.map(|tool| text(&tool["function"]["name"])), problems);

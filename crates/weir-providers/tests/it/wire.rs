@@ -44,6 +44,16 @@ fn cases() -> Vec<(&'static dyn Dialect, PathBuf)> {
     cases
 }
 
+/// The bytes of a case, and what stands between two of its events.
+fn stream_of(dialect: &dyn Dialect, case: &Path) -> (String, &'static str) {
+    let (name, between) = match dialect.name() {
+        "ollama" => ("stream.ndjson", "\n"),
+        _ => ("stream.sse", "\n\n"),
+    };
+    let stream = std::fs::read_to_string(case.join(name)).expect("a stream");
+    (stream.replace("\r\n", "\n"), between)
+}
+
 fn decode(dialect: &dyn Dialect, chunks: &[&[u8]]) -> (ModelReply, Vec<ModelSignal>) {
     let mut signals = Vec::new();
     let mut decoder = dialect.new_decoder(&quirks_of(dialect.name()));
@@ -135,8 +145,8 @@ fn compare(path: &Path, found: &Value) {
 #[test]
 fn v3_wire_cases_decode_and_go_back_as_recorded() {
     for (dialect, case) in cases() {
-        let stream = std::fs::read(case.join("stream.sse")).expect("a stream");
-        let (reply, signals) = decode(dialect, &[&stream]);
+        let (stream, _) = stream_of(dialect, &case);
+        let (reply, signals) = decode(dialect, &[stream.as_bytes()]);
         compare(&case.join("reply.json"), &reply_json(&reply, &signals));
 
         let request = support::request(dialect.name(), history_after(&reply));
@@ -156,8 +166,7 @@ fn v3_wire_cases_decode_and_go_back_as_recorded() {
 fn v3_any_chunking_and_noise_gives_the_same_reply() {
     let mut random = support::Random(7);
     for (dialect, case) in cases() {
-        let stream = std::fs::read_to_string(case.join("stream.sse")).expect("a stream");
-        let stream = stream.replace("\r\n", "\n");
+        let (stream, between) = stream_of(dialect, &case);
         let bytes = stream.as_bytes();
         let expected = decode(dialect, &[bytes]);
         let check = |what: &str, chunks: &[&[u8]]| {
@@ -178,7 +187,8 @@ fn v3_any_chunking_and_noise_gives_the_same_reply() {
         check("with CR", &[stream.replace('\n', "\r").as_bytes()]);
         let commented = format!("\n{stream}").replace("\ndata:", "\n: keep-alive\ndata:");
         check("with comments", &[commented.as_bytes()]);
-        let noisy = stream.replace("\n\n", "\n\nnonsense\n\u{0}\u{1}: x\nretry: 7\n\n");
+        let noise = format!("{between}nonsense\n\u{0}\u{1}: x\nretry: 7{between}");
+        let noisy = stream.replace(between, &noise);
         check("with lines that are no events", &[noisy.as_bytes()]);
         // What only the end of the stream completes is no longer shown, but it counts.
         let (reply, _) = decode(dialect, &[stream.trim_end().as_bytes()]);
@@ -189,10 +199,10 @@ fn v3_any_chunking_and_noise_gives_the_same_reply() {
 #[test]
 fn v3_a_cut_stream_is_never_a_whole_reply_with_other_calls() {
     for (dialect, case) in cases() {
-        let stream = std::fs::read_to_string(case.join("stream.sse")).expect("a stream");
-        let stream = stream.replace("\r\n", "\n");
+        let (stream, between) = stream_of(dialect, &case);
         let (whole, _) = decode(dialect, &[stream.as_bytes()]);
-        let ends: Vec<usize> = stream.match_indices("\n\n").map(|(at, _)| at + 2).collect();
+        let ends: Vec<usize> =
+            stream.match_indices(between).map(|(at, _)| at + between.len()).collect();
         let mut cut_seen = false;
         for end in ends {
             let (reply, _) = decode(dialect, &[&stream.as_bytes()[..end]]);
@@ -207,7 +217,10 @@ fn v3_a_cut_stream_is_never_a_whole_reply_with_other_calls() {
                 }
             }
         }
-        let events = stream.matches("data:").count();
+        let events = match between {
+            "\n" => stream.lines().count(),
+            _ => stream.matches("data:").count(),
+        };
         assert!(cut_seen || events == 1 || matches!(whole, ModelReply::Failed { .. }), "{case:?}");
         // In the middle of an event too, and nothing at all.
         for end in (0..stream.len() / 2).filter(|end| stream.is_char_boundary(*end)) {
@@ -221,7 +234,7 @@ fn v3_a_cut_stream_is_never_a_whole_reply_with_other_calls() {
 fn z10_what_follows_the_last_word_changes_nothing() {
     let mut seen = 0;
     for (dialect, case) in cases() {
-        let stream = std::fs::read(case.join("stream.sse")).expect("a stream");
+        let stream = stream_of(dialect, &case).0.into_bytes();
         let mut decoder = dialect.new_decoder(&quirks_of(dialect.name()));
         decoder.feed(&stream, &mut |_| ());
         if !decoder.is_over() {
@@ -250,7 +263,10 @@ fn z10_numbers_of_tokens_beyond_all_reason_do_not_overflow() {
          \"STOP\"}}],\"usageMetadata\":{{\"promptTokenCount\":{most},\"toolUsePromptTokenCount\":{most},\
          \"candidatesTokenCount\":{most},\"thoughtsTokenCount\":{most}}}}}\n\n"
     );
-    for (name, stream) in [("openai-chat", chat), ("gemini", gemini)] {
+    let ollama = format!(
+        "{{\"message\":{{\"content\":\"x\"}},\"done\":true,\"prompt_eval_count\":{most},\"eval_count\":{most}}}\n"
+    );
+    for (name, stream) in [("openai-chat", chat), ("gemini", gemini), ("ollama", ollama)] {
         let dialect = weir_providers::find_dialect(name).expect("a dialect");
         let (reply, _) = decode(dialect, &[stream.as_bytes()]);
         let ModelReply::Whole { mut usage, .. } = reply else { panic!("{name}: {reply:?}") };

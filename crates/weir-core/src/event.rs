@@ -731,6 +731,8 @@ open_names! {
         Canary = "canary",
         /// A result gave the model orders and was withheld (G8 `screen`).
         Injection = "injection",
+        /// A server counted far less than it was sent: it cut the rest off without a word (R6).
+        SilentCut = "silent_cut",
     }
 }
 

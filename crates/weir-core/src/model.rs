@@ -75,12 +75,22 @@ pub struct ModelInfo {
     /// and calls in the text, `text_calls` where calls are looked for in the text as well (V5).
     #[serde(default)]
     pub abilities: Vec<String>,
+    /// A server of somebody's own holds it, which may cut what is too long without a word (R6).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_cut: bool,
 }
 
 impl ModelInfo {
     /// A model of which nothing is known but its name.
     pub fn with_name(model: ModelRef) -> ModelInfo {
-        ModelInfo { model, window: 0, max_output: 0, price: None, abilities: Vec::new() }
+        ModelInfo {
+            model,
+            window: 0,
+            max_output: 0,
+            price: None,
+            abilities: Vec::new(),
+            may_cut: false,
+        }
     }
 
     /// How much it thinks where nobody says anything: a model that can think does, at the middle

@@ -35,6 +35,8 @@ mod call;
 mod calls;
 pub mod child;
 pub mod condense;
+#[cfg(test)]
+mod cut_tests;
 mod derive;
 mod handle;
 pub mod handles;
@@ -326,6 +328,7 @@ impl Session {
             max_output: 0,
             price: None,
             abilities: Vec::new(),
+            may_cut: false,
         };
         Session {
             id,

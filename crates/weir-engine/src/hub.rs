@@ -121,6 +121,7 @@ pub fn streams_settled_by(event: &Event) -> StreamSettlement {
         Event::ModelFailed(f) => f.turn.to_string(),
         Event::CallFinished(f) => f.call.to_string(),
         Event::CallUnknown(f) => f.call.to_string(),
+        Event::ContextCondensing(f) if f.cut.is_some() => return StreamSettlement::Everything,
         // Whoever takes a session up asks its model again, and calls that only read are made again.
         Event::RunFinished(_) | Event::SessionResumed(_) => return StreamSettlement::Everything,
         _ => return StreamSettlement::Nothing,

@@ -599,6 +599,11 @@ impl SessionLoop {
         if self.session.follows_recipe() {
             Arc::make_mut(&mut config).externalize_over = 0;
         }
+        // What results and looks may have follows the window that its server turned out to have (R6).
+        let window = self.session.window_tokens();
+        if window != config.model.window {
+            Arc::make_mut(&mut config).model.window = window;
+        }
         Some(config)
     }
 
@@ -658,12 +663,12 @@ impl SessionLoop {
             }
             Effect::Condense => {
                 let memories = !config.memory.off;
-                let work = self.session.condense_work(workers.condenser_window(), memories)?;
+                let work = self.session.condense_work(self.condenser_window(), memories)?;
                 let label = self.session.label().clone();
                 Some(Box::pin(workers.condense(work, config, label)))
             }
             Effect::Remember => {
-                let work = self.session.remember_work(workers.condenser_window());
+                let work = self.session.remember_work(self.condenser_window());
                 let (system, question) = work;
                 let label = self.session.label().clone();
                 let review = RunReview { system, question, label };
@@ -681,6 +686,14 @@ impl SessionLoop {
             }
             _ => None,
         }
+    }
+
+    /// Window of the model that summarises: where that is the session's own, what is believed of it.
+    fn condenser_window(&self) -> u64 {
+        let info = self.workers.condenser_model();
+        let own = self.session.config().is_some_and(|config| config.model.model == info.model);
+        let believed = self.session.window_tokens();
+        if own && believed > 0 { info.window.min(believed) } else { info.window }
     }
 
     /// Tells hooks that a person is needed. It stays in flight as long as the person is needed.

@@ -14,6 +14,7 @@ use weir_core::event::{CondenseReason, PromptNote};
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, InputId, Timestamp};
 use weir_core::input::EffectAnswer;
+use weir_core::model::ModelInfo;
 use weir_core::prompt;
 use weir_core::session::condense::{CondenseWork, KeepRequest};
 use weir_core::session::{CallState, PlanWork, Session, SessionConfig};
@@ -222,9 +223,9 @@ impl Workers {
         })
     }
 
-    /// Window of the model that summarises, in tokens.
-    pub(crate) fn condenser_window(&self) -> u64 {
-        self.condenser.info().window
+    /// The model that summarises.
+    pub(crate) fn condenser_model(&self) -> Arc<ModelInfo> {
+        self.condenser.info()
     }
 
     /// Tells the hooks, and gets the summary that is needed, if one is.

@@ -292,6 +292,7 @@ impl ModelCatalogue {
             max_output: UNKNOWN_MAX_OUTPUT,
             price: None,
             abilities: abilities.iter().map(|ability| (*ability).to_owned()).collect(),
+            may_cut: false,
         }
     }
 
@@ -323,7 +324,11 @@ impl ModelCatalogue {
                 known: known.join(", "),
             });
         };
-        Ok(ResolvedModel { vendor: vendor.clone(), info: self.model_info(model) })
+        // A server that somebody set up may cut what is too long; a vendor's own refuses it.
+        let is_own = ModelCatalogue::built_in().find_vendor(&vendor.name).is_none();
+        let may_cut = vendor.local || is_own;
+        let info = ModelInfo { may_cut, ..self.model_info(model) };
+        Ok(ResolvedModel { vendor: vendor.clone(), info })
     }
 
     /// The first provider with a key and a default model (C4).

@@ -91,6 +91,7 @@ impl Puppet {
             max_output: 1_000_000,
             price: None,
             abilities: vec!["tools".into()],
+            may_cut: false,
         };
         Puppet { mind, shown, info: Arc::new(info) }
     }

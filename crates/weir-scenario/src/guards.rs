@@ -129,6 +129,7 @@ impl Model for FakeJudge {
             max_output: 1_000,
             price: self.price,
             abilities: Vec::new(),
+            may_cut: false,
         })
     }
     fn start_conversation(&self) -> Box<dyn Conversation> {

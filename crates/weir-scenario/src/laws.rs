@@ -74,6 +74,7 @@ fn children_are_accounted_for(played: &Played) -> anyhow::Result<()> {
                 Event::ModelReplied(f) => own.add(&f.usage),
                 Event::RunRemembered(f) => own.add(&f.usage),
                 Event::ContextSummarised(f) => own.add(&f.usage),
+                Event::ContextCondensing(f) => f.cut.iter().for_each(|cut| own.add(&cut.usage)),
                 Event::RecipePlanned(f) => own.add(&f.usage),
                 Event::CallFinished(f) => f.news.iter().for_each(|news| {
                     if let ResultEffect::Used { usage, .. } = news {

@@ -42,6 +42,8 @@ pub struct Setup {
     pub strict: bool,
     /// Price of the model: USD per million tokens of input and output.
     pub price: Option<(f64, f64)>,
+    /// The model is held by a server that may cut what is too long.
+    pub own_server: bool,
     /// JSON Schema of the final answer.
     pub output_schema: Option<String>,
     /// Bound for results, in characters.
@@ -367,6 +369,7 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
             let mut field = || fields.next().context("mail FROM | SUBJECT | TEXT");
             setup.mails.push((field()?.into(), field()?.into(), sized(field()?)));
         }
+        "own-server" => setup.own_server = rest == "yes",
         "window" => setup.window = Some(rest.parse()?),
         "threshold" => setup.threshold = Some(rest.parse()?),
         "output-schema" => setup.output_schema = Some(rest.into()),

@@ -281,6 +281,7 @@ pub fn line(event: &Event) -> String {
         Event::ProfileSwitched(f) => {
             format!("{} · from {} · {}", f.profile, f.from, short(&f.reason))
         }
+        Event::ContextCondensing(f) if f.cut.is_some() => format!("{} · cut", word(&f.reason)),
         Event::ContextCondensing(f) => match &f.keep {
             Some(keep) => format!("{} · keep: {}", word(&f.reason), short(keep.as_str())),
             None => word(&f.reason),

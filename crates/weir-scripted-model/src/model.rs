@@ -126,6 +126,7 @@ fn script_model_info(script: &Script) -> ModelInfo {
         abilities: header.abilities.clone().unwrap_or_else(|| {
             ["tools", "images", "pdf", "thinking", "structured"].map(String::from).to_vec()
         }),
+        may_cut: false,
     }
 }
 

@@ -280,6 +280,7 @@ fn request(tools: Vec<ToolSpec>) -> ModelRequest {
         max_output: 32_000,
         price: None,
         abilities: vec!["tools".to_owned()],
+        may_cut: false,
     };
     ModelRequest {
         session: SessionId::new("s1"),

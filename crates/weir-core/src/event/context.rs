@@ -44,7 +44,7 @@ pub enum CondenseReason {
 }
 
 /// Condensing begins: nothing has changed yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextCondensing {
     /// What made condensing necessary.
     pub reason: CondenseReason,
@@ -55,6 +55,19 @@ pub struct ContextCondensing {
     pub tokens: u64,
     /// Tokens that the model's window has.
     pub window: u64,
+    /// The reply whose request the server had cut: it is not used (R6). Absent: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<CutRequest>,
+}
+
+/// A reply to less than what was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CutRequest {
+    /// What the server counted: it was used, so it counts.
+    pub usage: Usage,
+    /// The cost of the request, where the price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
 }
 
 /// What a helper model made of the part that will be hidden. Nothing has changed yet.

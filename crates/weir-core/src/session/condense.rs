@@ -14,7 +14,7 @@ use crate::event::{
 use crate::ids::TurnId;
 use crate::message::{Message, MessageBlock};
 
-use super::window::WindowWeight;
+use super::window::{WindowWeight, input_tokens};
 use super::{RunPhase, Session, TurnStage};
 
 mod head;
@@ -33,7 +33,7 @@ const FAILURES_MAX: u32 = 2;
 /// Condensings of one turn whose request does not fit.
 const OVERFLOWS_MAX: u32 = 2;
 /// A request larger than this share of the window is not sent.
-const BURST_SHARE: f64 = 0.97;
+pub(super) const BURST_SHARE: f64 = 0.97;
 /// What a summary is taken to have before it is written, in tokens.
 const SUMMARY_TOKENS: u64 = 600;
 /// A view that would still take more of the window has its last turns shortened too.
@@ -281,7 +281,7 @@ impl Session {
 
     pub(super) fn begin_condensing(&self, reason: CondenseReason) -> ContextCondensing {
         let (tokens, window) = (self.next_tokens(), self.window_tokens());
-        ContextCondensing { reason, keep: None, tokens, window }
+        ContextCondensing { reason, keep: None, tokens, window, cut: None }
     }
 
     /// A request that cannot fit is not sent: the run ends with what, why and what to do.
@@ -343,8 +343,16 @@ impl Session {
 pub(super) fn apply_condensing(s: &mut Session, f: &ContextCondensing) {
     s.condensing = Some(PendingCondensing::Looking(f.reason, f.keep.clone()));
     if f.reason == CondenseReason::Overflow {
-        // A window that nobody knew is known now, from above.
-        let known = if s.window_tokens() == 0 { f.tokens } else { s.window_tokens().min(f.tokens) };
+        if let Some(cut) = &f.cut {
+            s.note_cut(f.tokens, cut);
+        }
+        // A window that nobody knew is known now, from above. What a server counted it took: it has at
+        // least that, whatever was believed before.
+        let (most, known) = match &f.cut {
+            Some(cut) => (input_tokens(&cut.usage), s.model.window),
+            None => (f.tokens, s.window_tokens()),
+        };
+        let known = if known == 0 { most } else { known.min(most) };
         s.window.believed = Some(known.max(1));
         let nothing_old = s.keep_from(f.reason) == 0;
         if let Some(turn) = &mut s.turn {
@@ -392,9 +400,10 @@ pub(super) fn apply_condensed(s: &mut Session, f: &ContextCondensed) {
     s.window.condensed_to = Some(f.tokens_after);
     s.condensing = None;
     view_changed(s, messages, "the context was condensed");
-    let next = TurnId(s.next.turn + 1);
+    // The turn whose request was made shorter: the one at work, if any. The next may need it again.
+    let shortened = s.turn.as_ref().map_or(TurnId(s.next.turn + 1), |turn| turn.id);
     if let Some(run) = &mut s.run {
-        run.condensed = Some(next);
+        run.condensed = Some(shortened);
         if matches!(run.phase, RunPhase::Turning) && s.turn.is_none() {
             run.phase = RunPhase::Between;
         }

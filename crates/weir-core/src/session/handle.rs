@@ -409,6 +409,9 @@ impl Session {
         images: Vec<Result<StoredMedia, String>>,
     ) -> Event {
         let WholeReply { blocks, stop, usage, repairs: repaired } = reply;
+        if let Some(cut) = self.cut_fact(turn, &usage) {
+            return cut;
+        }
         let mut next_call = self.next.call;
         let mut used = std::collections::HashSet::new();
         let mut images = images.into_iter();

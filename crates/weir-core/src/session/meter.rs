@@ -6,7 +6,7 @@ use crate::event::MessageOrigin;
 use crate::message::MessageBlock;
 
 use super::Session;
-use super::window::{of_blocks, tool_bytes};
+use super::window::{WindowWeight, of_blocks, tool_bytes};
 
 /// Tokens of the next request by part, and what is known about the last one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -76,11 +76,8 @@ impl Session {
             .tools
             .iter()
             .map(|tool| {
-                let bytes = tool_bytes(tool) as u64;
-                (
-                    tool.name.clone(),
-                    self.window.weight_tokens(super::window::WindowWeight { bytes, media: 0 }),
-                )
+                let weight = WindowWeight::text(tool_bytes(tool));
+                (tool.name.clone(), self.window.weight_tokens(weight))
             })
             .collect();
         largest_tools.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));

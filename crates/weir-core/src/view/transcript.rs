@@ -300,6 +300,11 @@ impl Transcript {
                 self.changes.push(Change::PlanChanged);
             }
             Event::ContextCondensing(f) => {
+                if let Some(cut) = &f.cut {
+                    // What had been shown of that reply is none.
+                    self.meters.add(&cut.usage, cut.cost_usd);
+                    self.changes.push(Change::StreamAbandoned);
+                }
                 self.meters.context = f.tokens;
                 self.set_activity(Activity::Condensing);
             }

@@ -57,6 +57,7 @@ pub(crate) fn model(dialect: &str) -> Arc<ModelInfo> {
         max_output: 32_000,
         price: None,
         abilities: abilities.map(str::to_owned).to_vec(),
+        may_cut: false,
     })
 }
 

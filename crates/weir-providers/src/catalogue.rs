@@ -72,6 +72,8 @@ pub struct ModelOverride {
     pub max_output: Option<u64>,
     /// Price in USD per million tokens.
     pub price: Option<Price>,
+    /// The day on which its vendor asked that: `2026-11-29`.
+    pub priced_on: Option<String>,
     /// Abilities, all of them.
     pub abilities: Option<Vec<String>>,
 }
@@ -101,26 +103,77 @@ pub struct ModelCatalogue {
     vendors: Vec<Vendor>,
     models: Vec<ModelInfo>,
     by_name: HashMap<String, usize>,
+    /// From when each price is, by `provider/name`.
+    priced_on: HashMap<String, PriceSource>,
 }
 
-#[derive(Deserialize)]
-struct VendorFile {
-    vendor: Vec<Vendor>,
+/// Where a price is from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PriceSource {
+    /// The day on which the vendor asked it, `2026-11-29`; `None`: nobody said.
+    pub day: Option<String>,
+    /// The configuration says so, and not the list that the program brings.
+    pub is_own: bool,
 }
 
-#[derive(Deserialize)]
-struct ModelFile {
-    model: Vec<ModelRow>,
+/// The price of a model, with where it is from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PriceRow {
+    /// The model, as `provider/name`.
+    pub model: String,
+    /// Its price, where it is known.
+    pub price: Option<Price>,
+    /// Where that is from.
+    pub source: PriceSource,
+    /// The price that the program brings, where the configuration says another.
+    pub built_in: Option<Price>,
 }
 
-#[derive(Deserialize)]
+/// `catalogue.json`: what `vendors.toml` and `models.toml` say, in the form that is read fastest, because
+/// nearly every command reads all of it (Q1).
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BuiltInRows {
+    vendors: Vec<Vendor>,
+    models: Vec<ModelRow>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelRow {
     model: String,
     window: u64,
     max_output: u64,
     price: Option<Price>,
+    /// The day on which the vendor asked that.
+    priced_on: Option<String>,
     abilities: Vec<String>,
+}
+
+/// Most US dollars that a million tokens can cost: whatever is more was meant for another unit.
+const PRICE_MAX: f64 = 10_000.0;
+
+/// What is wrong with a price, as the end of a sentence; `None`: nothing.
+pub fn price_complaint(price: &Price) -> Option<String> {
+    let parts = [
+        ("input", price.input),
+        ("output", price.output),
+        ("cache_read", price.cache_read),
+        ("cache_write", price.cache_write),
+    ];
+    let wrong = parts.iter().find(|(_, usd)| !usd.is_finite() || *usd < 0.0 || *usd > PRICE_MAX);
+    if let Some((name, usd)) = wrong {
+        return Some(format!(
+            "has {name} = {usd}: a price is in USD for a million tokens, from 0 to {PRICE_MAX}"
+        ));
+    }
+    if price.cache_read > price.input {
+        return Some(format!(
+            "has cache_read = {}, more than input = {}: what a cache serves costs less",
+            price.cache_read, price.input
+        ));
+    }
+    None
 }
 
 impl ModelCatalogue {
@@ -128,22 +181,32 @@ impl ModelCatalogue {
     pub fn built_in() -> &'static ModelCatalogue {
         static BUILT_IN: OnceLock<ModelCatalogue> = OnceLock::new();
         BUILT_IN.get_or_init(|| {
-            let vendors: VendorFile = toml::from_str(include_str!("vendors.toml"))
-                .expect("the built-in vendors are valid: a test reads them");
-            let models: ModelFile = toml::from_str(include_str!("models.toml"))
-                .expect("the built-in models are valid: a test reads them");
+            let rows: BuiltInRows = serde_json::from_str(include_str!("catalogue.json"))
+                .expect("the built-in rows are valid: a test reads them");
             let mut catalogue = ModelCatalogue {
-                vendors: vendors.vendor,
+                vendors: rows.vendors,
                 models: Vec::new(),
                 by_name: HashMap::new(),
+                priced_on: HashMap::new(),
             };
             for vendor in &mut catalogue.vendors {
                 vendor.quirks.vendor.clone_from(&vendor.name);
             }
-            for row in models.model {
+            for row in rows.models {
                 let model = parse_ref(&row.model).expect("a test reads the built-in models");
-                let ModelRow { window, max_output, price, abilities, .. } = row;
-                catalogue.set_model(ModelInfo { model, window, max_output, price, abilities });
+                let ModelRow { window, max_output, price, priced_on, abilities, .. } = row;
+                if price.is_some() {
+                    let source = PriceSource { day: priced_on, is_own: false };
+                    catalogue.priced_on.insert(row.model, source);
+                }
+                catalogue.set_model(ModelInfo {
+                    model,
+                    window,
+                    max_output,
+                    price,
+                    abilities,
+                    may_cut: false,
+                });
             }
             catalogue
         })
@@ -163,6 +226,10 @@ impl ModelCatalogue {
             let mut info = catalogue.model_info(&model);
             info.window = given.window.unwrap_or(info.window);
             info.max_output = given.max_output.unwrap_or(info.max_output);
+            if given.price.is_some() {
+                let source = PriceSource { day: given.priced_on.clone(), is_own: true };
+                catalogue.priced_on.insert(model.to_string(), source);
+            }
             info.price = given.price.or(info.price);
             info.abilities = given.abilities.clone().unwrap_or(info.abilities);
             catalogue.set_model(info);
@@ -251,6 +318,20 @@ impl ModelCatalogue {
         &self.vendors
     }
 
+    /// The price of a model, with where it is from: its own row, or the one that it borrows.
+    pub fn price_row(&self, model: &ModelRef) -> PriceRow {
+        let info = self.model_info(model);
+        let row = self.row_name(model);
+        let source = row.and_then(|row| self.priced_on.get(&row)).cloned().unwrap_or_default();
+        let built_in = ModelCatalogue::built_in().model_info(model).price;
+        PriceRow {
+            model: model.to_string(),
+            price: info.price,
+            built_in: built_in.filter(|price| source.is_own && Some(*price) != info.price),
+            source,
+        }
+    }
+
     /// All known models.
     pub fn models(&self) -> &[ModelInfo] {
         &self.models
@@ -261,17 +342,28 @@ impl ModelCatalogue {
         self.vendors.iter().find(|vendor| vendor.name == name)
     }
 
+    /// The name of the row that tells what is known of `model`; `None`: none does.
+    fn row_name(&self, model: &ModelRef) -> Option<String> {
+        let also = self.find_vendor(&model.provider).and_then(|vendor| vendor.models_of.clone());
+        let undated = without_date(&model.name);
+        [Some(model.provider.clone()), also].into_iter().flatten().find_map(|provider| {
+            let names = [model.name.as_str(), undated].into_iter();
+            names
+                .map(|name| format!("{provider}/{name}"))
+                .find(|row| self.by_name.contains_key(row))
+        })
+    }
+
+    /// Whether the window of a model is a guess: no row says it.
+    pub fn guesses_window(&self, model: &ModelRef) -> bool {
+        self.row_name(model).is_none_or(|row| self.guessed.contains(&row))
+    }
+
     /// What is known of `model`: its row, the row of the model that a dated name is a snapshot of,
     /// or cautious defaults without a price.
     pub fn model_info(&self, model: &ModelRef) -> ModelInfo {
-        let also = self.find_vendor(&model.provider).and_then(|vendor| vendor.models_of.clone());
-        let undated = without_date(&model.name);
-        let found =
-            [Some(model.provider.clone()), also].into_iter().flatten().find_map(|provider| {
-                [model.name.as_str(), undated].into_iter().find_map(|name| {
-                    self.by_name.get(&format!("{provider}/{name}")).map(|at| &self.models[*at])
-                })
-            });
+        let row = self.row_name(model);
+        let found = row.and_then(|row| self.by_name.get(&row)).map(|at| &self.models[*at]);
         match found {
             Some(row) => ModelInfo { model: model.clone(), ..row.clone() },
             None => self.unknown_model(model),
@@ -362,6 +454,47 @@ mod tests {
         None
     }
 
+    #[derive(Deserialize)]
+    struct VendorFile {
+        vendor: Vec<Vendor>,
+    }
+
+    #[derive(Deserialize)]
+    struct ModelFile {
+        model: Vec<ModelRow>,
+    }
+
+    /// The rows of a table in a file, one a line.
+    fn rows_of(text: &str, table: &str) -> String {
+        let mut file: serde_json::Value = toml::from_str(text).expect("TOML");
+        file.sort_all_objects();
+        let rows = file[table].as_array().expect("rows");
+        rows.iter().map(ToString::to_string).collect::<Vec<String>>().join(",\n")
+    }
+
+    #[test]
+    fn c4_the_catalogue_that_is_read_is_what_the_tables_say() {
+        let (vendors, models) = (include_str!("vendors.toml"), include_str!("models.toml"));
+        let text = format!(
+            "{{\"vendors\":[\n{}\n],\"models\":[\n{}\n]}}\n",
+            rows_of(vendors, "vendor"),
+            rows_of(models, "model")
+        );
+        let read: BuiltInRows = serde_json::from_str(&text).expect("rows");
+        let vendors: VendorFile = toml::from_str(vendors).expect("the vendors");
+        let models: ModelFile = toml::from_str(models).expect("the models");
+        assert_eq!((read.vendors, read.models), (vendors.vendor, models.model));
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/catalogue.json");
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(path, &text).expect("writing the rows");
+            return;
+        }
+        assert!(
+            include_str!("catalogue.json") == text,
+            "catalogue.json is not what vendors.toml and models.toml say: run this test with UPDATE=1"
+        );
+    }
+
     #[test]
     fn c4_every_named_provider_is_built_in_and_speaks_a_known_dialect() {
         let catalogue = ModelCatalogue::built_in();
@@ -448,6 +581,9 @@ mod tests {
             headers = { "x-team" = "blue" }
             [providers.anthropic]
             base_url = "http://127.0.0.1:9"
+            [providers.box]
+            dialect = "ollama"
+            base_url = "http://192.168.1.20:11434"
             [models."acme/large"]
             window = 64000
             price = { input = 1.0, output = 4.0 }
@@ -459,6 +595,11 @@ mod tests {
         assert_eq!((acme.info.window, acme.vendor.quirks.vendor.as_str()), (64_000, "acme"));
         assert!(acme.vendor.needs_key);
         assert_eq!(format!("{:?}", acme.vendor.headers), r#"{"x-team": ***}"#);
+        // Ollama on another machine is asked too, and is careful until it has answered (R6).
+        let other = catalogue.resolve_model("box/llama3:8b").expect("known");
+        assert!(can_be_asked(&other.vendor) && !can_be_asked(&acme.vendor));
+        assert_eq!(other.info.window, LOCAL_WINDOW);
+        assert!(other.info.has_ability(TEXT_CALLS) && other.info.may_cut);
         let anthropic = catalogue.find_vendor("anthropic").expect("built in");
         let env = |name: &str| (name == "ANTHROPIC_BASE_URL").then(|| "http://other".to_owned());
         assert_eq!(anthropic.endpoint_url(&env), "http://127.0.0.1:9");

@@ -261,7 +261,15 @@ pub struct Profile {
     /// Skills that are active from the start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
+    /// For a small window: a short prompt and the schemas of a few tools; the others are found (R6).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub compact: bool,
 }
+
+/// Name of the built-in profile for small windows.
+pub const COMPACT: &str = "compact";
+/// A model with a smaller window has the profile [`COMPACT`] where nobody chose one, in tokens.
+pub const COMPACT_BELOW: u64 = 32_768;
 
 impl Profile {
     /// Whether a tool of this name and group is one of the profile's.
@@ -286,6 +294,7 @@ fn build_profile(name: &str, description: &str, role: &str, groups: &[ToolGroup]
         max_iterations: None,
         conventions: None,
         skills: Vec::new(),
+        compact: false,
     }
 }
 
@@ -346,5 +355,16 @@ pub fn built_in_profiles() -> Vec<Profile> {
              behalf that others would notice.",
             &[Read, Vault, Edit, Web, Agent],
         ),
+        Profile {
+            compact: true,
+            ..build_profile(
+                COMPACT,
+                "The same with a short prompt and few tools at once, for models with a small window.",
+                "You are Weir, an agent that does the person's task in their workspace. Look before you \
+                 act, change only what the task needs, and say plainly what you did and what you could \
+                 not do.",
+                &[Read, Vault, Edit, Web, Agent, Mcp, Skill],
+            )
+        },
     ]
 }

@@ -91,6 +91,10 @@ pub struct PromptScene {
 }
 
 impl PromptScene {
+    /// Whether the prompt is to be as short as can be (R6).
+    pub fn is_compact(&self) -> bool {
+        self.profile.as_ref().is_some_and(|profile| profile.compact)
+    }
     /// Whether a tool of this name is there.
     pub fn has_tool(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool.name == name)

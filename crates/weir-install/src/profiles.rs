@@ -41,6 +41,7 @@ struct ProfileFile {
     mcp_servers: Vec<String>,
     limits: ProfileLimits,
     conventions: Option<String>,
+    compact: bool,
 }
 
 /// Tools beside those of the groups.
@@ -306,6 +307,7 @@ fn finish_profile(
         max_iterations: file.limits.max_iterations,
         conventions: file.conventions,
         skills: file.skills,
+        compact: file.compact,
     };
     Ok(LoadedProfile {
         profile,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use weir_core::governance::rules::{Rule, RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::ids::SessionId;
 use weir_core::model::{ModelInfo, Thinking};
-use weir_core::profile::{Limits, PermissionMode, Profile};
+use weir_core::profile::{COMPACT, COMPACT_BELOW, Limits, PermissionMode, Profile};
 use weir_core::prompt::{self, PromptScene};
 use weir_core::session::child;
 use weir_core::session::{CondensingSettings, MemoryPolicy, RecipePolicy, SessionConfig};
@@ -296,7 +296,32 @@ pub async fn session_options(
     // A wrong rule is said before a model is looked for, which may ask local servers.
     session_rules(cx, &workspace, wishes, kept)?;
     let model = choose_session_model(cx, wishes, kept, &profile).await?;
+    let profile = match kept {
+        None => profile_for_window(cx, wishes, profile, &model.info())?,
+        Some(_) => profile,
+    };
     settle_session(cx, wishes, kept, ChosenParts { workspace, profile, model }).await
+}
+
+/// The profile for small windows, where nobody chose one and the model has such a window (R6).
+fn profile_for_window(
+    cx: &InstallationContext,
+    wishes: &SessionOverrides,
+    profile: LoadedProfile,
+    model: &ModelInfo,
+) -> anyhow::Result<LoadedProfile> {
+    let is_chosen = wishes.profile.is_some() || cx.config()?.is_set("profile");
+    let is_small = (1..COMPACT_BELOW).contains(&model.window);
+    if is_chosen || !is_small || wishes.only_tools.is_some() || !model.takes_tools() {
+        return Ok(profile);
+    }
+    let loaded = profiles::find_profile(cx, COMPACT)?;
+    cx.notify(&format!(
+        "note: {} has a window of {} tokens, so the profile {COMPACT} is used: a short prompt, and tools that \
+         are found when they are needed (--profile {} has them all at once)",
+        model.model, model.window, profile.profile.name
+    ));
+    Ok(LoadedProfile { profile: wishes.narrow_profile(loaded.profile), ..loaded })
 }
 
 /// The same for a model that is already there, whatever wishes and settings name.
@@ -469,10 +494,11 @@ pub fn load_session_tools(
     if !model.takes_tools() {
         return ToolLoading::default();
     }
-    defer::split_loading(
-        toolbox.visible_specs(profile, permission != PermissionMode::Plan),
-        model.window,
-    )
+    let visible = toolbox.visible_specs(profile, permission != PermissionMode::Plan);
+    match profile.compact {
+        true => defer::split_compact(visible),
+        false => defer::split_loading(visible, model.window),
+    }
 }
 
 /// Where skills are looked for (M1): the person's own folders, the first one first.

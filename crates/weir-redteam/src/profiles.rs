@@ -30,7 +30,11 @@ pub(crate) fn loading(
     // The workspaces of the bench are no vaults.
     let idle = weir_tools::VAULT_TOOLS.iter().map(|name| (*name).to_owned());
     let toolbox = toolbox.without_use_for(idle);
-    Ok(defer::split_loading(toolbox.visible_specs(profile, mode != PermissionMode::Plan), window))
+    let visible = toolbox.visible_specs(profile, mode != PermissionMode::Plan);
+    Ok(match profile.compact {
+        true => defer::split_compact(visible),
+        false => defer::split_loading(visible, window),
+    })
 }
 
 /// The built-in profiles, over the settings that the session has.
@@ -41,7 +45,8 @@ pub(crate) struct OtherProfiles {
 
 impl Profiles for OtherProfiles {
     fn list(&self) -> Vec<(String, String)> {
-        built_in_profiles().into_iter().map(|p| (p.name, p.description)).collect()
+        let listed = built_in_profiles().into_iter().filter(|profile| !profile.compact);
+        listed.map(|p| (p.name, p.description)).collect()
     }
 
     fn profile_settings(

@@ -24,10 +24,11 @@ pub fn loading(
     idle: &[String],
 ) -> anyhow::Result<ToolLoading> {
     let toolbox = Toolbox::new(weir_tools::built_in_tools())?.without_use_for(idle.iter().cloned());
-    Ok(defer::split_loading(
-        toolbox.visible_specs(profile, permission != PermissionMode::Plan),
-        window,
-    ))
+    let visible = toolbox.visible_specs(profile, permission != PermissionMode::Plan);
+    Ok(match profile.compact {
+        true => defer::split_compact(visible),
+        false => defer::split_loading(visible, window),
+    })
 }
 
 /// Tools that search the web.
@@ -45,7 +46,8 @@ pub fn idle_tool_names(folder: impl AsRef<Path>) -> Vec<String> {
 
 /// Names and descriptions of the profiles that a scenario has.
 pub fn listed() -> Vec<(String, String)> {
-    built_in_profiles().into_iter().map(|p| (p.name, p.description)).collect()
+    let listed = built_in_profiles().into_iter().filter(|profile| !profile.compact);
+    listed.map(|p| (p.name, p.description)).collect()
 }
 
 /// What the system prompt of a session is made of.

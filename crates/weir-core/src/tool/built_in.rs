@@ -65,6 +65,9 @@ pub enum ToolTrait {
     /// No window is too small for its schema: reading, changing, running, asking, ending, and
     /// finding the rest.
     Essential,
+    /// With its schema in the smallest prompt too (R6): what nearly every task needs, and finding the
+    /// rest.
+    InCompact,
     /// Of the group `agent`, and changes nothing but the agent itself.
     Tame,
     /// Controls the agent and cannot change or spend: a switch that widens asks a person. Profiles
@@ -84,22 +87,22 @@ pub enum ToolTrait {
 }
 
 use ToolTrait::{
-    Essential, FindsPast, ForReaders, NoRecipeStep, NotForChildren, NumbersLines, StartsAgents,
-    Tame,
+    Essential, FindsPast, ForReaders, InCompact, NoRecipeStep, NotForChildren, NumbersLines,
+    StartsAgents, Tame,
 };
 
 /// Every tool with a trait. The order is that in which profiles name them.
 const ROWS: &[(&str, &[ToolTrait])] = &[
-    ("read_file", &[Essential, NumbersLines]),
-    (FILE_EDITOR, &[Essential]),
-    ("write_file", &[Essential]),
-    (TEXT_FINDER, &[Essential]),
-    (COMMAND_RUNNER, &[Essential]),
+    ("read_file", &[Essential, InCompact, NumbersLines]),
+    (FILE_EDITOR, &[Essential, InCompact]),
+    ("write_file", &[Essential, InCompact]),
+    (TEXT_FINDER, &[Essential, InCompact]),
+    (COMMAND_RUNNER, &[Essential, InCompact]),
     (RUN_COMPLETER, &[Essential, Tame, ForReaders, NoRecipeStep]),
     (PERSON_ASKER, &[Essential, ForReaders, NotForChildren, NoRecipeStep]),
     (TASK_LIST_KEEPER, &[Essential, Tame, ForReaders, NoRecipeStep]),
-    (FINDER, &[Essential, Tame, ForReaders, NoRecipeStep]),
-    (CARRIER, &[Essential, Tame, ForReaders, NoRecipeStep]),
+    (FINDER, &[Essential, InCompact, Tame, ForReaders, NoRecipeStep]),
+    (CARRIER, &[Essential, InCompact, Tame, ForReaders, NoRecipeStep]),
     (AGENT_SWITCHER, &[ForReaders, NotForChildren, NoRecipeStep]),
     (SKILL_READER, &[ForReaders, NotForChildren]),
     ("invoke_skill", &[ForReaders, NotForChildren]),

@@ -20,6 +20,8 @@ const FOREIGN_SHARE_MAX: u64 = 10;
 const SHARE_MAX: u64 = 25;
 /// Bytes of a token, roughly: nobody has counted yet when a session begins.
 const BYTES_PER_TOKEN: u64 = 4;
+/// Characters of the description of a tool in the smallest prompt.
+const SHORT_CHARS_MAX: usize = 120;
 /// Bytes that a tool costs in a request beside name, description and schema.
 const TOOL_BYTES: u64 = 40;
 /// Where room is made first: what is foreign, then what only companies or widens the rest.
@@ -63,6 +65,47 @@ pub fn split_loading(visible: Vec<ToolSpec>, window: u64) -> ToolLoading {
         if left_out { &mut deferred } else { &mut loaded }.push(tool);
     }
     ToolLoading { loaded: Arc::new(loaded), deferred: Arc::new(deferred) }
+}
+
+/// The split of the smallest prompt (R6): the schemas of a few tools, shortened, and the names of all others.
+/// What [`FINDER`] loads is whole.
+pub fn split_compact(visible: Vec<ToolSpec>) -> ToolLoading {
+    if !visible.iter().any(|tool| tool.name == FINDER) {
+        return ToolLoading { loaded: Arc::new(visible), deferred: Arc::default() };
+    }
+    let is_in = |tool: &ToolSpec| tool.has_trait(ToolTrait::InCompact);
+    let (few, others): (Vec<ToolSpec>, Vec<ToolSpec>) = visible.into_iter().partition(is_in);
+    let short = |tool: ToolSpec| ToolSpec {
+        description: short_description(&tool.description),
+        input_schema: without_descriptions(&tool.input_schema).into(),
+        ..tool
+    };
+    let loaded = few.into_iter().map(short).collect();
+    ToolLoading { loaded: Arc::new(loaded), deferred: Arc::new(others) }
+}
+
+/// The first sentence, within its bound.
+fn short_description(text: &str) -> String {
+    let first = text.split_inclusive(['.', '\n']).next().unwrap_or_default().trim();
+    match first.char_indices().nth(SHORT_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", first[..at].trim_end()),
+        None => first.to_owned(),
+    }
+}
+
+/// A schema without the words about its parts: names and types say most.
+fn without_descriptions(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(name, value)| {
+                // A property of that name is an object.
+                !matches!(name.as_str(), "description" | "title" | "default") || value.is_object()
+            });
+            kept.map(|(name, value)| (name.clone(), without_descriptions(value))).collect()
+        }
+        Value::Array(items) => items.iter().map(without_descriptions).collect(),
+        other => other.clone(),
+    }
 }
 
 /// Leaves further tools out until what is sent takes at most `max` tokens, names included: group by
@@ -206,6 +249,36 @@ mod tests {
             assert_eq!(names(&loading.deferred), deferred, "{what}");
             assert_eq!(loading.loaded.len() + loading.deferred.len(), all, "{what}");
         }
+    }
+
+    #[test]
+    fn r6_the_smallest_prompt_has_few_schemas_and_loses_no_tool() {
+        let described = json!({ "type": "object", "description": "What.", "properties": {
+            "path": { "type": "string", "description": "Which." },
+            "description": { "type": "string", "description": "Said of it." } },
+            "required": ["path"] });
+        let read = ToolSpec {
+            description: format!("Reads a file. {}", "More of it. ".repeat(40)),
+            input_schema: described.into(),
+            ..tool("read_file", ToolGroup::Read, 300)
+        };
+        let list = vec![
+            read,
+            tool("glob", ToolGroup::Read, 300),
+            tool("find_tool", ToolGroup::Agent, 100),
+        ];
+        let loading = split_compact(list.clone());
+        assert_eq!(names(&loading.loaded), ["read_file", "find_tool"]);
+        assert_eq!(*loading.deferred, vec![list[1].clone()], "what is found is whole");
+        let short = &loading.loaded[0];
+        assert_eq!(short.description, "Reads a file.");
+        assert_eq!(
+            *short.input_schema,
+            json!({ "type": "object", "properties": { "path": { "type": "string" },
+                "description": { "type": "string" } }, "required": ["path"] })
+        );
+        // Without a finder nothing can be left out.
+        assert_eq!(*split_compact(list[..2].to_vec()).loaded, list[..2]);
     }
 
     #[test]

@@ -124,7 +124,8 @@ impl Profiles for SessionProfiles {
         let line = |loaded: &LoadedProfile| {
             (loaded.profile.name.clone(), loaded.profile.description.clone())
         };
-        self.loaded.iter().map(line).collect()
+        // Whoever has room for this list needs no smaller prompt.
+        self.loaded.iter().filter(|loaded| !loaded.profile.compact).map(line).collect()
     }
 
     fn profile_settings(

@@ -12,6 +12,7 @@ use crate::environment::ProcessEnvironment;
 use crate::failure::UsageError;
 use crate::notifier::Notifier;
 
+mod compact;
 mod idle;
 mod switching;
 

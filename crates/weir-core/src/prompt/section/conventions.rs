@@ -7,6 +7,9 @@ const CODE: &str = include_str!("conventions_code.md");
 const NOTES: &str = include_str!("conventions_notes.md");
 
 pub(in crate::prompt) fn conventions_section(scene: &PromptScene) -> Option<String> {
+    if scene.is_compact() {
+        return None;
+    }
     let (kind, rules) = match scene.conventions.as_deref()? {
         "code" => ("This is a code repository. Name places in it as path:line.", CODE),
         "notes" => ("This is a vault of Markdown notes. Name notes as [[Name]].", NOTES),

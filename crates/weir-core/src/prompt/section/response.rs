@@ -4,7 +4,14 @@ use crate::prompt::PromptScene;
 use crate::tool::ToolGroup;
 use crate::tool::built_in::{COMMAND_RUNNER, RUN_COMPLETER};
 
+/// The same where every word counts twice.
+const SHORT: &str = "When the task is done, answer: the outcome first, in the person's language, as short as it \
+                     allows. Say what failed and what is left undone.";
+
 pub(in crate::prompt) fn response_section(scene: &PromptScene) -> Option<String> {
+    if scene.is_compact() {
+        return Some(SHORT.to_string());
+    }
     let end = match scene.has_tool(RUN_COMPLETER) {
         true => "When the task is done, call attempt_completion with the result, or simply answer.",
         false => "When the task is done, answer.",

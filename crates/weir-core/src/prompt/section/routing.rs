@@ -52,6 +52,9 @@ const ROUTES: &[(&str, &str)] = &[
 ];
 
 pub(in crate::prompt) fn routing_section(scene: &PromptScene) -> Option<String> {
+    if scene.is_compact() {
+        return None;
+    }
     let there = ROUTES.iter().filter(|(tool, _)| scene.has_tool(tool));
     let lines: Vec<String> = there.map(|(_, rule)| format!("- {rule}")).collect();
     (!lines.is_empty()).then(|| format!("Which tool for what:\n{}", lines.join("\n")))

@@ -7,6 +7,8 @@ use crate::tool::{ToolGroup, ToolSpec};
 
 /// Bytes of the lines about tools that are not loaded (T4).
 const DEFERRED_BYTES_MAX: usize = 2_400;
+/// Bytes of their names in the smallest prompt (R6).
+const DEFERRED_NAMES_BYTES_MAX: usize = 600;
 /// Characters of the line about one such tool.
 const REASON_CHARS_MAX: usize = 90;
 /// Profiles that are named, and characters about each.
@@ -26,13 +28,35 @@ pub(in crate::prompt) fn tools_section(scene: &PromptScene) -> Option<String> {
         text.push_str(TASK_LIST);
     }
     if scene.has_tool(FINDER) && !scene.deferred.is_empty() {
-        text.push_str("\n\nTools without a schema here; find_tool loads it:\n");
-        text.push_str(&deferred_tool_lines(&scene.deferred).join("\n"));
+        if scene.is_compact() {
+            text.push_str("\n\nMore tools; find_tool loads what you need: ");
+            text.push_str(&deferred_tool_names(&scene.deferred));
+        } else {
+            text.push_str("\n\nTools without a schema here; find_tool loads it:\n");
+            text.push_str(&deferred_tool_lines(&scene.deferred).join("\n"));
+        }
     }
     if scene.has_tool(AGENT_SWITCHER) || scene.has_tool(AGENT_STARTER) {
         text.push_str(&other_profiles_text(scene));
     }
     Some(text)
+}
+
+/// Their names alone, as many as have room.
+fn deferred_tool_names(tools: &[ToolSpec]) -> String {
+    let mut named: Vec<&str> = Vec::new();
+    let mut left = DEFERRED_NAMES_BYTES_MAX;
+    for tool in tools {
+        let bytes = tool.name.len() + 2;
+        if bytes > left {
+            break;
+        }
+        left -= bytes;
+        named.push(&tool.name);
+    }
+    let more = tools.len() - named.len();
+    let names = named.join(", ");
+    if more > 0 { format!("{names} and {more} more") } else { names }
 }
 
 fn deferred_tool_lines(tools: &[ToolSpec]) -> Vec<String> {

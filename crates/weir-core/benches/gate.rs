@@ -24,6 +24,7 @@ fn rules() -> RuleSet {
         workspace: "/work/ws".into(),
         home: Some("/home/me".into()),
         own_folders: vec!["/var/lib/weir".into()],
+        ..RuleContext::default()
     });
     let mut rules = Vec::new();
     for number in 0..25 {

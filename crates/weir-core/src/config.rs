@@ -220,6 +220,9 @@ pub fn describe_widening(old: &SessionConfig, new: &SessionConfig) -> Vec<String
     if others.with_narrower_bounds(ours) != others {
         words.push("wider limits".to_owned());
     }
+    let had = &old.rules.context().added_folders;
+    let added = new.rules.context().added_folders.iter().filter(|folder| !had.contains(folder));
+    words.extend(added.map(|folder| format!("the folder {folder}")));
     if new.model.model != old.model.model {
         words.push(format!("the model {}", new.model.model));
     }

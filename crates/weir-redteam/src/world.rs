@@ -350,6 +350,7 @@ impl World {
             workspace: text(self.workspace()),
             home: Some(text(self.home())),
             own_folders: vec![text(self.state()), text(self.config())],
+            ..RuleContext::default()
         });
         let listed = RuleOrigin::new("web.allow_hosts");
         rules.add(rules.parse_rule(RuleAction::Allow, &format!("Web({DOCS})"), listed)?);

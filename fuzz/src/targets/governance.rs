@@ -160,6 +160,7 @@ fn context() -> RuleContext {
         workspace: "/home/p/ws".into(),
         home: Some("/home/p".into()),
         own_folders: vec!["/home/p/.config/weir".into()],
+        ..RuleContext::default()
     }
 }
 

@@ -174,6 +174,7 @@ pub fn policy_rules() -> RuleSet {
         workspace: "/work/ws".into(),
         home: Some("/home/person".into()),
         own_folders: vec!["/var/lib/weir-state".into()],
+        ..RuleContext::default()
     });
     let origin = RuleOrigin::new("web.allow_hosts");
     if let Ok(rule) = rules.parse_rule(RuleAction::Allow, LISTED, origin) {

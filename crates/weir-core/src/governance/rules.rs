@@ -22,7 +22,7 @@ pub(crate) use decide::{WRITERS, resolve_path, resolve_word};
 pub(in crate::governance) use offer::can_offer_act;
 
 use compiled::CompiledPatterns;
-use parse::RuleKind;
+use parse::{RuleKind, RulePathPattern};
 
 /// Longest text of a rule, in characters.
 pub const RULE_CHARS_MAX: usize = 2_000;
@@ -103,6 +103,22 @@ pub struct RuleContext {
     /// Weir's own folders (state, configuration), absolute: no command may name them (G5).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_folders: Vec<String>,
+    /// Folders that a person added to the workspace (R7): absolute, without links, without a slash at
+    /// their end. What lies in one counts as inside; paths in it are written in full.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added_folders: Vec<String>,
+}
+
+impl RuleContext {
+    /// The part of an absolute `path` below the added folder that it lies in, the innermost one; empty
+    /// for that folder itself, `None` where it lies in none.
+    pub fn below_added_folder<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let below = |folder: &String| {
+            let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
+            if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+        };
+        self.added_folders.iter().filter_map(below).min_by_key(|rest| rest.len())
+    }
 }
 
 /// A rule that cannot be used: where it stands, what it says, what is wrong, what to do.
@@ -158,6 +174,29 @@ impl Rule {
     /// The file and line, or the session, that the rule comes from.
     pub fn origin(&self) -> &RuleOrigin {
         &self.origin
+    }
+    /// A rule of the files of another folder than the workspace, as it counts here: what its pattern of
+    /// paths is relative to is `folder`, an absolute path. A rule about anything else stays as it is.
+    ///
+    /// # Errors
+    /// As [`Rule::parse`].
+    pub fn parse_anchored(
+        action: RuleAction,
+        text: &str,
+        origin: RuleOrigin,
+        folder: &str,
+    ) -> Result<Rule, RuleError> {
+        let rule = Rule::parse(action, text, origin)?;
+        let RuleKind::Path { edits, pattern } = &rule.kind else { return Ok(rule) };
+        let below = match pattern {
+            RulePathPattern::All => "**".to_owned(),
+            RulePathPattern::Anywhere(text) => format!("**/{text}"),
+            RulePathPattern::Anchored(text) => text.clone(),
+            RulePathPattern::Absolute(_) | RulePathPattern::Home(_) => return Ok(rule),
+        };
+        let kind = if *edits { "Edit" } else { "Read" };
+        let folder = globset::escape(folder.trim_end_matches('/'));
+        Rule::parse(action, &format!("{kind}({folder}/{below})"), rule.origin)
     }
     /// The same rule from another place.
     #[must_use]
@@ -297,6 +336,12 @@ impl RuleSet {
     /// Workspace, home and own folders that paths in the rules are relative to.
     pub fn context(&self) -> &RuleContext {
         &self.context
+    }
+    /// The same rules where no folder was added to the workspace.
+    #[must_use]
+    pub fn without_added_folders(&self) -> RuleSet {
+        let context = RuleContext { added_folders: Vec::new(), ..self.context.clone() };
+        RuleSet { context, rules: self.rules.clone(), compiled: OnceLock::new() }
     }
     /// Understands `text` for this set's workspace and home. Does not add it.
     ///

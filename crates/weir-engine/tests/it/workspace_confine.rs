@@ -136,6 +136,7 @@ fn c3_a_rule_that_closes_a_file_hides_it_from_commands() {
         workspace: place.at("ws").display().to_string(),
         home: None,
         own_folders: Vec::new(),
+        ..RuleContext::default()
     });
     let rule = rules.parse_rule(RuleAction::Deny, "Read(plans/**)", RuleOrigin::new("test"));
     rules.add(rule.expect("a rule"));
@@ -249,6 +250,7 @@ fn a13_templates_fixtures_and_what_a_rule_allows_are_no_secrets() {
         workspace: place.at("ws").display().to_string(),
         home: None,
         own_folders: Vec::new(),
+        ..RuleContext::default()
     });
     let rule =
         rules.parse_rule(RuleAction::Allow, "Read(deploy/server.pem)", RuleOrigin::new("test"));

@@ -55,7 +55,7 @@ pub(super) fn find_forbidden_deletions(scene: &FloorCommand<'_>) -> Vec<Forbidde
                         false => ForbiddenDeletion::Outside,
                     });
                 }
-                Some(at) if at.path == "." && recursive && name != "find" => {
+                Some(at) if is_root(scene.rules, &at.path) && recursive && name != "find" => {
                     found.push(ForbiddenDeletion::Root);
                 }
                 Some(_) | None if is_kept => {}
@@ -71,6 +71,11 @@ pub(super) fn find_forbidden_deletions(scene: &FloorCommand<'_>) -> Vec<Forbidde
         found.push(ForbiddenDeletion::Outside);
     }
     found
+}
+
+/// Whether a path is the workspace itself, or a folder that was added to it.
+fn is_root(rules: &RuleSet, path: &str) -> bool {
+    path == "." || rules.context().below_added_folder(path) == Some("")
 }
 
 /// What a move takes away: all but the last word, or all where an option says where to.
@@ -171,6 +176,7 @@ pub(super) fn is_vital(rules: &RuleSet, path: &str) -> bool {
         || in_system
         || is_home
         || is_above(&context.workspace)
+        || context.added_folders.iter().any(|folder| is_above(folder))
         || context.home.as_deref().is_some_and(is_above)
 }
 
@@ -184,7 +190,8 @@ mod tests {
         let context = RuleContext {
             workspace: "/work/own/ws".into(),
             home: Some("/home/me".into()),
-            own_folders: Vec::new(),
+            added_folders: vec!["/srv/more/lib".into()],
+            ..RuleContext::default()
         };
         let rules = RuleSet::new(context);
         for path in [
@@ -203,6 +210,8 @@ mod tests {
             "/work/own/ws",
             "/root/x",
             "/*/x",
+            "/srv/more",
+            "/srv/more/lib",
         ] {
             assert!(is_vital(&rules, path), "{path}");
         }

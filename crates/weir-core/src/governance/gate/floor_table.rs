@@ -692,7 +692,10 @@ pub(super) fn writes_inside(scene: &FloorCommand<'_>, mark: &str, test: fn(&str)
         let texts = [Some(text), text.split_once('=').map(|(_, after)| after)];
         texts.into_iter().flatten().any(|text| {
             let at = resolve_path(scene.rules, folder.unwrap_or("."), text);
-            at.is_some_and(|at| at.inside && test(&at.path))
+            at.is_some_and(|at| {
+                let added = scene.rules.context().below_added_folder(&at.path);
+                at.inside && test(added.unwrap_or(&at.path))
+            })
         })
     };
     let redirected = scene.parts().any(|(folder, part)| {

@@ -110,7 +110,7 @@ impl EffectItem<'_> {
     }
 
     /// What the mode says where no rule speaks, and whether an allow rule may lift it.
-    fn mode_verdict(&self, mode: PermissionMode) -> (Verdict, RuleLift) {
+    fn mode_verdict(&self, mode: PermissionMode, rules: &RuleSet) -> (Verdict, RuleLift) {
         use PermissionMode::{Ask, AutoEdit, Full, Plan};
         use Verdict::{Allow, Deny};
         let reads = match self {
@@ -124,7 +124,9 @@ impl EffectItem<'_> {
         };
         let inside = match self {
             EffectItem::Path(path) => path.place == PathPlace::Inside,
-            EffectItem::Change(path) => !path.starts_with('/'),
+            EffectItem::Change(path) => {
+                !path.starts_with('/') || rules.context().below_added_folder(path).is_some()
+            }
             EffectItem::Command(_)
             | EffectItem::Host(..)
             | EffectItem::Send(_)
@@ -291,7 +293,7 @@ impl RulesGate {
             Ruling::Allow(_) | Ruling::Silent => {}
         }
         let lifted = allowed || matches!(ruling, Ruling::Allow(_));
-        let (verdict, lift) = item.mode_verdict(context.mode);
+        let (verdict, lift) = item.mode_verdict(context.mode, context.rules);
         let by_mode = match verdict {
             Verdict::Allow => None,
             Verdict::Ask | Verdict::Deny if lifted && lift == RuleLift::ByRule => None,

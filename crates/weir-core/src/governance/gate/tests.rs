@@ -32,6 +32,7 @@ fn context_of_rules() -> RuleContext {
         workspace: "/work/ws".into(),
         home: Some("/home/me".into()),
         own_folders: vec!["/var/lib/weir-state".into()],
+        added_folders: vec!["/work/lib".into()],
     }
 }
 
@@ -660,4 +661,28 @@ proptest! {
             .collect();
         prop_assert!(verdicts.is_sorted_by(|a, b| a >= b), "{:?}", verdicts);
     }
+}
+
+#[test]
+fn r7_commands_in_an_added_folder_are_judged_like_those_in_the_workspace() {
+    let world = World::new(PermissionMode::Full, &[]);
+    for (inside, added) in [
+        ("rm -rf .", "rm -rf /work/lib"),
+        ("rm -rf build", "rm -rf /work/lib/build"),
+        ("rm a.txt", "rm /work/lib/a.txt"),
+        ("mv a.txt b.txt", "mv ../lib/a.txt ../lib/b.txt"),
+        ("echo x > .git/config", "echo x > /work/lib/.git/config"),
+        ("echo x > .weir/config.toml", "echo x > /work/lib/.weir/config.toml"),
+        ("tee .weirignore", "tee ../lib/.weirignore"),
+        ("echo x > src/a.txt", "echo x > /work/lib/src/a.txt"),
+        ("rm -rf sub", "cd /work/lib && rm -rf sub"),
+    ] {
+        let (here, there) = (world.effects(shell(inside)), world.effects(shell(added)));
+        assert_eq!(said(&here).0, said(&there).0, "{inside} and {added}: {here:?} {there:?}");
+    }
+    // What lies beside it is outside as ever.
+    let beside = world.effects(shell("rm -rf /work/libs"));
+    assert!(beside.verdict >= Verdict::Ask, "{beside:?}");
+    let above = world.effects(shell("rm -rf /work"));
+    assert_eq!(above.verdict, Verdict::Deny, "{above:?}");
 }

@@ -87,7 +87,13 @@ fn rule_globs(rule: &Rule, context: &RuleContext) -> RuleGlobs {
     };
     let forbids = rule.action != RuleAction::Allow;
     match pattern {
-        RulePathPattern::All => globs.relative.push("**".into()),
+        RulePathPattern::All => {
+            globs.relative.push("**".into());
+            // What forbids everything is not asked for its patterns.
+            for folder in &context.added_folders {
+                globs.absolute.extend(with_below(globset::escape(folder)));
+            }
+        }
         RulePathPattern::Anywhere(text) => {
             globs.relative.extend(with_below(text.clone()));
             globs.relative.extend(with_below(format!("**/{text}")));

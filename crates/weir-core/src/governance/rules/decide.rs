@@ -66,7 +66,7 @@ pub enum PathUse {
 pub(crate) struct ResolvedWord {
     /// Relative to the workspace where it lies in it (`.`: its root), else absolute.
     pub(crate) path: String,
-    /// It lies in the workspace.
+    /// It lies in the workspace or in a folder that was added to it.
     pub(crate) inside: bool,
 }
 
@@ -270,7 +270,11 @@ impl RuleSet {
                     _ if root => base.to_string(),
                     relative => format!("{base}/{relative}"),
                 };
-                whole.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/'))
+                // A pattern has the letters of a folder's name as they are, or so that none stands for
+                // another.
+                [globset::escape(&folder), folder].iter().any(|folder| {
+                    whole.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+                })
             }
             _ => false,
         })
@@ -445,8 +449,9 @@ impl RuleSet {
         let resolved = resolve_word(self, cwd, &target.text);
         !resolved.is_empty()
             && resolved.iter().all(|at| {
-                let first = at.path.split('/').next().unwrap_or("");
-                let name = at.path.rsplit('/').next().unwrap_or("");
+                let below = self.context.below_added_folder(&at.path).unwrap_or(&at.path);
+                let first = below.split('/').next().unwrap_or("");
+                let name = below.rsplit('/').next().unwrap_or("");
                 at.inside && !matches!(first, ".git" | ".weir") && !name.starts_with(".env")
             })
     }
@@ -606,8 +611,10 @@ pub(crate) fn resolve_path(rules: &RuleSet, cwd: &str, text: &str) -> Option<Res
         Some(rest) => rest.strip_prefix('/').map(ToString::to_string),
         None => None,
     };
+    let is_added = context.below_added_folder(&path).is_some();
     Some(match inside.filter(|_| !root.is_empty()) {
         Some(path) => ResolvedWord { path, inside: true },
+        None if is_added => ResolvedWord { path, inside: true },
         None if root.is_empty()
             && !text.starts_with(['/', '~', '$'])
             && !climbs_above_start(text) =>

@@ -11,6 +11,7 @@ fn set() -> RuleSet {
         workspace: "/work/ws".into(),
         home: Some("/home/me".into()),
         own_folders: Vec::new(),
+        ..RuleContext::default()
     })
 }
 
@@ -568,4 +569,64 @@ proptest! {
             prop_assert!(!matches(&alone.rule_path(&path(&deeper))));
         }
     }
+}
+
+/// Rules of a session with a folder that a person added to its workspace (R7).
+fn with_added_folder(rules: &[(RuleAction, &str)]) -> RuleSet {
+    let context =
+        RuleContext { added_folders: vec!["/work/lib [1]".into()], ..set().context().clone() };
+    let mut rules_here = RuleSet::new(context);
+    for (action, text) in rules {
+        let rule = rules_here.parse_rule(*action, text, RuleOrigin::new("test"));
+        rules_here.add(rule.unwrap_or_else(|e| panic!("{e}")));
+    }
+    rules_here
+}
+
+#[test]
+fn r7_rules_of_an_added_folder_are_relative_to_it() {
+    let origin = || RuleOrigin::new("/work/lib [1]/.weir/config.toml").at_line(2);
+    for (text, anchored) in [
+        ("Edit(src/**)", "Edit(/work/lib [[]1[]]/src/**)"),
+        ("Read(*.pem)", "Read(/work/lib [[]1[]]/**/*.pem)"),
+        ("Edit", "Edit(/work/lib [[]1[]]/**)"),
+        ("Edit(/etc/**)", "Edit(/etc/**)"),
+        ("Shell(git push:*)", "Shell(git push:*)"),
+    ] {
+        let rule = Rule::parse_anchored(RuleAction::Deny, text, origin(), "/work/lib [1]");
+        assert_eq!(rule.expect("a rule").text(), anchored);
+    }
+    let mut rules = with_added_folder(&[]);
+    for text in ["Edit(src/**)", "Read(*.pem)"] {
+        let rule = Rule::parse_anchored(RuleAction::Deny, text, origin(), "/work/lib [1]");
+        rules.add(rule.expect("a rule"));
+    }
+    let denies =
+        |path: &str, path_use| matches!(rules.rule_path_use(path, path_use), Ruling::Deny(_));
+    assert!(denies("/work/lib [1]/src/a.rs", PathUse::Write));
+    assert!(denies("/work/lib [1]/key.pem", PathUse::Read));
+    assert!(denies("/work/lib [1]/deep/key.pem", PathUse::Read));
+    // The workspace has rules of its own.
+    assert!(!denies("src/a.rs", PathUse::Write) && !denies("key.pem", PathUse::Read));
+    assert!(!denies("/work/lib 1/src/a.rs", PathUse::Write), "its name is no pattern");
+    let whole = PathEffect { recursive: true, ..path("/work/lib [1]") };
+    assert!(matches!(rules.rule_path(&whole), Ruling::Deny(_)), "what is below is denied");
+}
+
+#[test]
+fn r7_an_added_folder_is_inside() {
+    let rules =
+        with_added_folder(&[(RuleAction::Allow, "Edit"), (RuleAction::Deny, "Read(*.key)")]);
+    let inside = |name: &str| PathEffect::new(name, PathAccess::Write, PathPlace::Inside);
+    assert!(matches!(rules.rule_path(&inside("/work/lib [1]/a.rs")), Ruling::Allow(_)));
+    assert!(matches!(rules.rule_path(&path("/work/lib [1]x/a.rs")), Ruling::Silent), "a neighbour");
+    let read = rules.rule_path_use("/work/lib [1]/x/a.key", PathUse::Read);
+    assert!(matches!(read, Ruling::Deny(_)), "what the workspace forbids at any depth holds there");
+    let leads =
+        |cwd: &str, text: &str| resolve_path(&rules, cwd, text).expect("it leads somewhere");
+    assert!(leads(".", "../lib [1]/a").inside && leads("/work/lib [1]", "a").inside);
+    assert!(!leads(".", "../lib/a").inside && !leads("/work/lib [1]", "../a").inside);
+    assert_eq!(rules.context().below_added_folder("/work/lib [1]"), Some(""));
+    assert_eq!(rules.context().below_added_folder("/work/lib [1]/a/b"), Some("a/b"));
+    assert_eq!(rules.without_added_folders().context().below_added_folder("/work/lib [1]/a"), None);
 }

@@ -156,6 +156,10 @@ impl CallSubAgents {
             false => self.context.workspace.clone(),
         };
         config.workspace = workspace.root().display().to_string();
+        if worktree {
+            // Its copy is of the workspace alone: what was added to that is not its own to change.
+            config.rules = config.rules.without_added_folders();
+        }
         if spawn.spawned.is_none() {
             let spawned = self.spawn_fact(&agent, task, spawn, &config);
             let known = tell_parent(&self.context, AgentNews::Spawned(Box::new(spawned))).await;

@@ -9,6 +9,7 @@ use futures::FutureExt as _;
 use futures::stream::FuturesUnordered;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
+use weir_core::governance::rules::RuleSet;
 use weir_core::ids::SessionId;
 use weir_core::input::{PersonCommand, SessionCommand, SessionInput};
 use weir_core::prompt::PromptScene;
@@ -210,6 +211,8 @@ fn changed_settings_text(old: &SessionConfig, new: &SessionConfig) -> String {
     note(old.profile != *profile, "another profile");
     note(old.permission != *permission, "another permission mode");
     note(old.rules != *rules, "other rules");
+    let folders = |rules: &RuleSet| rules.context().added_folders.clone();
+    note(folders(&old.rules) != folders(rules), "other folders beside the workspace");
     note(old.limits != *limits, "other limits");
     note(old.tools != *tools, "other tools");
     note(old.system != *system, "another system prompt");

@@ -155,12 +155,21 @@ impl JournalWriter {
         }
     }
 
-    /// What a call wrote while foreign words stood in the context is foreign from now on (Z2).
+    /// What a call wrote while foreign words stood in the context is foreign from now on (Z2). In a
+    /// folder that was added, also for whoever works in that one alone.
     fn mark_written_files(&mut self, session: &Session, ts: Timestamp, finished: &CallFinished) {
         let (Some(origin), Some(config)) = (&finished.marks, session.config()) else { return };
-        let marks = finished.changed.iter().map(|path| FileMark {
-            workspace: config.workspace.clone(),
-            path: path.clone(),
+        let rules = config.rules.context();
+        let place = |path: &String| match rules.below_added_folder(path) {
+            Some(below) => {
+                let folder = path.strip_suffix(below).unwrap_or(path).trim_end_matches('/');
+                (folder.to_owned(), below.to_owned())
+            }
+            None => (config.workspace.clone(), path.clone()),
+        };
+        let marks = finished.changed.iter().map(place).map(|(workspace, path)| FileMark {
+            workspace,
+            path,
             origin: origin.clone(),
             session: self.session.clone(),
             ts,

@@ -352,6 +352,11 @@ impl Workspace {
     pub fn root(&self) -> &Path {
         &self.guard.roots[0].real
     }
+    /// The folders that count as inside beside the root: absolute, without links, as they stand in the
+    /// paths of effects.
+    pub fn added_folders(&self) -> impl Iterator<Item = &str> {
+        self.guard.roots.iter().skip(1).map(|root| root.text.as_str())
+    }
     /// Where `path`, as a model or person wrote it, leads, and which list names it. Total: a path
     /// that cannot be used is an effect that the gate refuses.
     pub fn resolve(&self, path: &str, access: PathAccess) -> PathEffect {

@@ -54,6 +54,8 @@ pub struct Setup {
     pub rules: Vec<(String, String)>,
     /// `(path, text)`; `\n` in the text is a line break.
     pub files: Vec<(String, String)>,
+    /// Files of the folder that was added to the workspace: `(path, text)`; none: none was added.
+    pub added: Vec<(String, String)>,
     /// Files of the person's own folder: `(path, text)`.
     pub own: Vec<(String, String)>,
     /// `(path, bytes)` of the PDFs and PNGs.
@@ -389,6 +391,10 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
         "file" => {
             let (path, text) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(':'), ""));
             setup.files.push((path.into(), sized(text)));
+        }
+        "added" => {
+            let (path, text) = rest.split_once(": ").context("added PATH: TEXT")?;
+            setup.added.push((path.into(), sized(text)));
         }
         "own" => {
             let (path, text) = rest.split_once(": ").context("own PATH: TEXT")?;

@@ -56,8 +56,8 @@ impl NestedInstructions {
         paths: &[String],
         window: u64,
     ) -> Vec<PromptNote> {
-        let files =
-            folders_of_paths(paths).into_iter().flat_map(|folder| files_in(workspace, &folder));
+        let folders = folders_of_paths(workspace, paths);
+        let files = folders.into_iter().flat_map(|folder| files_in(workspace, &folder));
         let found =
             files.filter_map(|path| Some((self.instruction_text(workspace, &path, window)?, path)));
         found.map(|(text, path)| prompt::nested_instructions_note(&path, &text)).collect()
@@ -128,17 +128,25 @@ fn read_as_text(
     Some(format!("{}{}", first.trim(), imports.collect::<String>()))
 }
 
-/// The folders strictly below the root that hold these paths, the outermost first, each once.
-fn folders_of_paths(paths: &[String]) -> Vec<String> {
+/// The folders strictly below the root that hold these paths, the outermost first, each once. A folder that
+/// was added to the workspace is one of them itself: nobody has read what stands at its top.
+fn folders_of_paths(workspace: &Workspace, paths: &[String]) -> Vec<String> {
     let mut found = BTreeSet::new();
     for path in paths {
         let path = path.trim_end_matches('/');
-        if path.is_empty() || path == "." || path.starts_with('/') {
+        if path.is_empty() || path == "." {
             continue;
         }
+        let begin = match path.starts_with('/') {
+            false => 0,
+            true => match added_folder_of(workspace, path) {
+                Some(added) => added.len(),
+                None => continue,
+            },
+        };
         // The last name may be a folder itself: it is looked into like the others.
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-        for end in ends.take(DEPTH_MAX) {
+        for end in ends.filter(|end| *end >= begin.max(1)).take(DEPTH_MAX) {
             found.insert(path[..end].to_string());
             if found.len() >= FOLDERS_MAX {
                 return found.into_iter().collect();
@@ -146,6 +154,12 @@ fn folders_of_paths(paths: &[String]) -> Vec<String> {
         }
     }
     found.into_iter().collect()
+}
+
+/// The added folder that an absolute path lies in, the innermost one.
+fn added_folder_of(workspace: &Workspace, path: &str) -> Option<String> {
+    let holding = workspace.added_folders().filter(|folder| Path::new(path).starts_with(folder));
+    holding.max_by_key(|folder| folder.len()).map(String::from)
 }
 
 /// The instruction files of a folder. A look at the disk for each name; only two files of one length are
@@ -165,10 +179,14 @@ fn files_in(workspace: &Workspace, folder: &str) -> Vec<String> {
 /// it. Its folders are listed for that, so this is asked once for each state of a file.
 pub(super) fn is_foreign(workspace: &Workspace, path: &str) -> bool {
     let named = |folder: &str| FOREIGN_FOLDERS.contains(&folder);
-    if path.split('/').any(named) {
+    let added = added_folder_of(workspace, path).filter(|_| path.starts_with('/'));
+    // Where a person put the folder that they added says nothing of what lies in it.
+    let begin = added.as_ref().map_or(0, String::len);
+    if path[begin..].split('/').any(named) {
         return true;
     }
-    if !in_repository(workspace.root()) {
+    let root = added.as_deref().map_or(workspace.root(), Path::new);
+    if !in_repository(root) {
         return false;
     }
     let options = WalkOptions {
@@ -178,8 +196,8 @@ pub(super) fn is_foreign(workspace: &Workspace, path: &str) -> bool {
         max_entries: ENTRIES_MAX,
     };
     let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-    let mut folder = ".";
-    for end in ends {
+    let mut folder = added.as_deref().unwrap_or(".");
+    for end in ends.filter(|end| added.is_none() || *end > begin) {
         let at = workspace.resolve(folder, PathAccess::List);
         let listed = workspace.walk(&at, options).is_ok_and(|walk| {
             walk.truncated || walk.entries.iter().any(|entry| entry.path == path[..end])
@@ -199,19 +217,31 @@ fn in_repository(root: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::WorkspaceOptions;
 
     #[test]
     fn m2_the_folders_of_a_path_are_those_below_the_root() {
+        let folder = weir_test_kit::TestFolder::new();
+        folder.write("added/x/y.rs", "");
+        let (root, added) = (folder.at("work"), folder.at("added"));
+        std::fs::create_dir(&root).expect("made");
+        let extra_roots = vec![added.clone()];
+        let options = WorkspaceOptions { root, extra_roots, own_folders: Vec::new() };
+        let workspace = Workspace::open(options).expect("it can be opened");
         let of = |paths: &[&str]| {
-            folders_of_paths(&paths.iter().map(ToString::to_string).collect::<Vec<_>>())
+            let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+            folders_of_paths(&workspace, &paths)
         };
+        let added = std::fs::canonicalize(added).expect("there").display().to_string();
+        let below = |path: &str| format!("{added}{path}");
+        assert_eq!(of(&[&below("/x/y.rs")]), [below(""), below("/x"), below("/x/y.rs")]);
         assert_eq!(of(&["a/b/c.rs", "a/d.rs", "e.rs"]), ["a", "a/b", "a/b/c.rs", "a/d.rs", "e.rs"]);
         assert_eq!(of(&[".", "", "/etc/passwd"]), Vec::<String>::new());
         assert_eq!(of(&["src/"]), ["src"]);
         let deep = vec!["x"; 100].join("/");
         assert_eq!(of(&[&deep]).len(), DEPTH_MAX);
         let many: Vec<String> = (0..1_000).map(|n| format!("f{n}/a.rs")).collect();
-        assert_eq!(folders_of_paths(&many).len(), FOLDERS_MAX);
+        assert_eq!(folders_of_paths(&workspace, &many).len(), FOLDERS_MAX);
     }
 
     #[test]

@@ -23,15 +23,26 @@ pub(crate) struct SceneGatherer {
     pub(crate) deeper: Arc<NestedInstructions>,
 }
 
-/// Lets `workspace` know which of its files foreign words went into (Z1).
+/// Lets `workspace` know which of its files, and of those in the folders that were added to it, foreign
+/// words went into (Z1).
 pub(crate) async fn hold_marks(store: &dyn Store, workspace: &Workspace, config: &SessionConfig) {
-    match store.file_marks(&config.workspace).await {
-        Ok(marks) => {
-            workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-        }
-        // Without the list nothing can be vouched for: everything counts as foreign.
-        Err(error) => workspace.mark(&[String::new()], &format!("unknown ({error})")),
+    let mut held: Vec<(String, String)> = Vec::new();
+    for folder in std::iter::once(config.workspace.as_str()).chain(workspace.added_folders()) {
+        let marks = match store.file_marks(folder).await {
+            Ok(marks) => marks,
+            // Without the list nothing can be vouched for: everything counts as foreign.
+            Err(error) => {
+                return workspace.mark(&[String::new()], &format!("unknown ({error})"));
+            }
+        };
+        held.extend(marks.into_iter().map(|mark| match folder == config.workspace {
+            true => (mark.path, mark.origin),
+            // A path that a session of the added folder wrote outside of it is a whole one already.
+            false if mark.path.starts_with('/') => (mark.path, mark.origin),
+            false => (format!("{}/{}", folder.trim_end_matches('/'), mark.path), mark.origin),
+        }));
     }
+    workspace.hold_marks(held);
 }
 
 impl SceneGatherer {

@@ -11,6 +11,8 @@ use crate::workspace::{EntryKind, WalkOptions, Workspace, WorkspaceEntry};
 
 /// Entries of the workspace's root that are named.
 const ENTRIES_MAX: usize = 60;
+/// The same of the root of each folder that was added.
+const ADDED_ENTRIES_MAX: usize = 30;
 /// Characters of the name of a git branch that are told.
 const BRANCH_CHARS_MAX: usize = 100;
 /// What a vault of notes has at its root.
@@ -40,35 +42,53 @@ pub fn kind_of(root: &Path) -> Option<&'static str> {
     CODE_SIGNS.iter().any(|sign| root.join(sign).exists()).then_some("code")
 }
 
-/// Name of the folder, its top entries, and the git branch, where there is one.
+/// Name of the folder, its top entries, and the git branch, where there is one. The same of the folders
+/// that were added to it.
 pub(super) fn describe_structure(workspace: &Workspace) -> String {
     let root = workspace.root();
-    let mut text = format!("Workspace: {}", root.display());
-    if let Some(branch) = git_branch(root) {
-        text.push_str(&format!(" (git branch {branch})"));
+    let mut text = format!("Workspace: {}{}", root.display(), branch_text(root));
+    if let Some(listed) = list_top_level(workspace, ".", ENTRIES_MAX) {
+        text.push_str(&format!("\nTop level: {listed}"));
     }
-    let options = WalkOptions {
-        recursive: false,
-        respect_gitignore: true,
-        hidden: false,
-        max_entries: ENTRIES_MAX,
-    };
-    let at = workspace.resolve(".", PathAccess::List);
-    if let Ok(walk) = workspace.walk(&at, options) {
-        let name = |entry: &WorkspaceEntry| match entry.kind {
-            EntryKind::Folder => format!("{}/", entry.path),
-            EntryKind::File | EntryKind::Link | EntryKind::Other => entry.path.clone(),
-        };
-        let names: Vec<String> = walk.entries.iter().map(name).collect();
-        let more = if walk.truncated { ", …" } else { "" };
-        let listed = if names.is_empty() { "nothing".into() } else { names.join(", ") };
-        text.push_str(&format!("\nTop level: {listed}{more}"));
+    for folder in workspace.added_folders() {
+        text.push_str(&format!(
+            "\nAlso part of the workspace, by its whole path: {folder}{}",
+            branch_text(Path::new(folder))
+        ));
+        if let Some(listed) = list_top_level(workspace, folder, ADDED_ENTRIES_MAX) {
+            text.push_str(&format!("\nTop level of it: {listed}"));
+        }
     }
     if let Some(vault) = vault::describe_vault(workspace) {
         text.push('\n');
         text.push_str(&vault);
     }
     text
+}
+
+/// The entries at the top of `folder`, by their names in it.
+fn list_top_level(workspace: &Workspace, folder: &str, max_entries: usize) -> Option<String> {
+    let options =
+        WalkOptions { recursive: false, respect_gitignore: true, hidden: false, max_entries };
+    let at = workspace.resolve(folder, PathAccess::List);
+    let walk = workspace.walk(&at, options).ok()?;
+    let below = format!("{}/", at.path);
+    let name = |entry: &WorkspaceEntry| {
+        let name = entry.path.strip_prefix(&below).unwrap_or(&entry.path);
+        match entry.kind {
+            EntryKind::Folder => format!("{name}/"),
+            EntryKind::File | EntryKind::Link | EntryKind::Other => name.to_owned(),
+        }
+    };
+    let names: Vec<String> = walk.entries.iter().map(name).collect();
+    let more = if walk.truncated { ", …" } else { "" };
+    let listed = if names.is_empty() { "nothing".into() } else { names.join(", ") };
+    Some(format!("{listed}{more}"))
+}
+
+/// ` (git branch main)`, or nothing.
+fn branch_text(root: &Path) -> String {
+    git_branch(root).map(|branch| format!(" (git branch {branch})")).unwrap_or_default()
 }
 
 fn git_branch(root: &Path) -> Option<String> {

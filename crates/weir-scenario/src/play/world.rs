@@ -44,6 +44,9 @@ pub(crate) struct EngineSeat {
     pub(crate) clock: Arc<WorldClock>,
 }
 
+/// The folder that is added to the workspace, beside it.
+const ADDED: &str = "added";
+
 /// The sessions of sub-agents, as they are heard.
 type HeardAgents = Arc<Mutex<BTreeMap<SessionId, Arc<Heard>>>>;
 
@@ -75,14 +78,7 @@ impl World {
         let state = folder.path().join("state");
         std::fs::create_dir_all(&root)?;
         std::fs::create_dir_all(&state)?;
-        for (path, text) in &scenario.setup.files {
-            write_file(&root, path, text)?;
-        }
-        for (path, bytes) in &scenario.setup.media {
-            let path = root.join(path);
-            std::fs::create_dir_all(path.parent().unwrap_or(&root))?;
-            std::fs::write(path, bytes)?;
-        }
+        write_setup_files(&scenario.setup, folder.path(), &root)?;
         crate::skills::write(&scenario.setup, folder.path())?;
         crate::plugins::write_own(&scenario.setup, folder.path())?;
         let (store, checkpoints): (Arc<dyn Store>, Arc<dyn Checkpoints>) = match depth {
@@ -146,7 +142,7 @@ impl World {
         let state = self.state_folder();
         let workspace = Workspace::open(WorkspaceOptions {
             root: self.root(),
-            extra_roots: Vec::new(),
+            extra_roots: self.added_folder().into_iter().collect(),
             own_folders: vec![state.clone()],
         });
         let workspace = workspace.map_err(|error| anyhow!(error))?.with_trash(state.join("trash"));
@@ -166,6 +162,12 @@ impl World {
     /// Where the engines keep what is theirs.
     pub(crate) fn state_folder(&self) -> PathBuf {
         self.folder.path().join("state")
+    }
+
+    /// The folder that was added to the workspace, where the scenario has one.
+    fn added_folder(&self) -> Option<PathBuf> {
+        let folder = self.folder.path().join(ADDED);
+        folder.is_dir().then_some(folder)
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -287,17 +289,7 @@ impl World {
         let permission: PermissionMode = mode.parse().map_err(|error: String| anyhow!(error))?;
         let root = self.root();
         let workspace = root.to_string_lossy().into_owned();
-        let mut rules =
-            RuleSet::new(RuleContext { workspace: workspace.clone(), ..RuleContext::default() });
-        for (action, text) in &setup.rules {
-            let action = match action.as_str() {
-                "allow" => RuleAction::Allow,
-                "ask" => RuleAction::Ask,
-                _ => RuleAction::Deny,
-            };
-            let rule = rules.parse_rule(action, text, RuleOrigin::new("setup"))?;
-            rules.add(rule);
-        }
+        let rules = self.session_rules(setup)?;
         let ToolLoading { loaded: tools, deferred } =
             profiles::loading(&profile, permission, model.window, &self.idle_tools(setup))?;
         let mut scene = profiles::scene(&profile, &tools, &deferred, setup.canary.as_deref());
@@ -333,6 +325,26 @@ impl World {
         })
     }
 
+    /// The rules of the setup, for its folders.
+    fn session_rules(&self, setup: &Setup) -> anyhow::Result<RuleSet> {
+        let added = self.added_folder().map(|folder| folder.to_string_lossy().into_owned());
+        let mut rules = RuleSet::new(RuleContext {
+            workspace: self.root().to_string_lossy().into_owned(),
+            added_folders: added.into_iter().collect(),
+            ..RuleContext::default()
+        });
+        for (action, text) in &setup.rules {
+            let action = match action.as_str() {
+                "allow" => RuleAction::Allow,
+                "ask" => RuleAction::Ask,
+                _ => RuleAction::Deny,
+            };
+            let rule = rules.parse_rule(action, text, RuleOrigin::new("setup"))?;
+            rules.add(rule);
+        }
+        Ok(rules)
+    }
+
     /// The journals of sub-agents.
     async fn agents(&self) -> anyhow::Result<BTreeMap<SessionId, PlayedAgent>> {
         let mut agents = BTreeMap::new();
@@ -360,6 +372,13 @@ impl World {
         let agents = runtime.block_on(self.agents())?;
         let mut files = BTreeMap::new();
         collect(&self.root(), &self.root(), &mut files)?;
+        if let Some(added) = self.added_folder() {
+            let mut beside = BTreeMap::new();
+            collect(&added, &added, &mut beside)?;
+            files.extend(
+                beside.into_iter().map(|(path, text)| (format!("../{ADDED}/{path}"), text)),
+            );
+        }
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(Played {
             facts: facts?,
@@ -372,6 +391,22 @@ impl World {
             folder: self.folder.path().display().to_string(),
         })
     }
+}
+
+/// The files of the setup: of the workspace `root`, and of the folder that is added to it.
+fn write_setup_files(setup: &Setup, folder: &Path, root: &Path) -> anyhow::Result<()> {
+    for (path, text) in &setup.files {
+        write_file(root, path, text)?;
+    }
+    for (path, text) in &setup.added {
+        write_file(&folder.join(ADDED), path, text)?;
+    }
+    for (path, bytes) in &setup.media {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap_or(root))?;
+        std::fs::write(path, bytes)?;
+    }
+    Ok(())
 }
 
 fn limits(set: &[(String, String)]) -> anyhow::Result<Limits> {

@@ -181,6 +181,18 @@ impl ConfigFiles {
         }
     }
 
+    /// What the workspace's file and the person's own rules for it forbid or ask about: all that counts
+    /// of them where their folder was added to another workspace (R7).
+    ///
+    /// # Errors
+    /// A usage error that names the file which cannot be understood.
+    pub fn forbidding_rules(&self) -> anyhow::Result<Vec<RawRule>> {
+        let project = ConfigLayer::read_file(&self.project, SettingOrigin::Project)?;
+        let here = ConfigLayer::read_file(&self.here, SettingOrigin::User)?;
+        let rules = project.into_iter().chain(here).flat_map(|layer| layer.rules);
+        Ok(rules.filter(|rule| rule.action != RuleAction::Allow).collect())
+    }
+
     /// The workspace's file, to be changed: only where it is what it looks like. A link in a
     /// repository could lead to any file of the person's.
     ///

@@ -30,6 +30,8 @@ pub struct InstallationContext {
     pub dirs: WeirFolders,
     /// The folder that is worked in: absolute, existing, without links.
     pub folder: PathBuf,
+    /// Folders that belong to the workspace of a session beside its own (R7), without links.
+    added: Vec<PathBuf>,
     trust: OnceLock<WorkspaceTrust>,
     config: OnceLock<WorkspaceConfig>,
     keys: OnceLock<ProviderKeys>,
@@ -94,6 +96,7 @@ impl InstallationContext {
             environment,
             dirs,
             folder,
+            added: Vec::new(),
             trust: OnceLock::new(),
             config: OnceLock::new(),
             keys: OnceLock::new(),
@@ -144,6 +147,7 @@ impl InstallationContext {
             environment: self.environment.clone(),
             dirs: self.dirs.clone(),
             folder: existing_folder(folder)?,
+            added: Vec::new(),
             trust: OnceLock::new(),
             config: OnceLock::new(),
             keys: OnceLock::new(),
@@ -160,6 +164,16 @@ impl InstallationContext {
         })
     }
 
+    /// The same program in the same folder, with `added` beside it: what a session opens as its workspace.
+    ///
+    /// # Errors
+    /// The folder does not exist any more.
+    pub(crate) fn with_added_folders(
+        &self,
+        added: Vec<PathBuf>,
+    ) -> anyhow::Result<InstallationContext> {
+        Ok(InstallationContext { added, ..self.in_folder(&self.folder)? })
+    }
     /// The same program for a person on a server: their folders, their store.
     ///
     /// # Errors
@@ -338,7 +352,7 @@ impl InstallationContext {
     pub fn open_workspace(&self) -> anyhow::Result<Arc<Workspace>> {
         let options = WorkspaceOptions {
             root: self.folder.clone(),
-            extra_roots: Vec::new(),
+            extra_roots: self.added.clone(),
             own_folders: self.dirs.protected_folders(),
         };
         let workspace = Workspace::open(options).map_err(usage)?;

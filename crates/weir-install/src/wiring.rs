@@ -41,6 +41,7 @@ use crate::models;
 use crate::profiles::{self, LoadedProfile};
 use crate::secrets;
 
+mod added;
 mod first_start;
 mod guards;
 pub mod guest;
@@ -62,6 +63,7 @@ mod vector_cache;
 pub mod vendor_search;
 mod wishes;
 
+pub use added::{ADDED_FOLDERS_MAX, check_added_folder};
 pub use first_start::find_first_start;
 pub use made::script_runner;
 pub use network::guarded_web;
@@ -291,6 +293,7 @@ pub async fn session_options(
     kept: Option<&SessionConfig>,
 ) -> anyhow::Result<SessionOptions> {
     let wishes = &guest::narrow_guest_overrides(cx, wishes)?;
+    let cx = &added::with_session_folders(cx, wishes, kept)?;
     let workspace = cx.open_workspace()?;
     let profile = choose_profile(cx, wishes, kept)?;
     // A wrong rule is said before a model is looked for, which may ask local servers.
@@ -335,6 +338,7 @@ pub async fn session_options_for_model(
     model: Arc<dyn Model>,
 ) -> anyhow::Result<SessionOptions> {
     let wishes = &guest::narrow_guest_overrides(cx, wishes)?;
+    let cx = &added::with_session_folders(cx, wishes, kept)?;
     let workspace = cx.open_workspace()?;
     let profile = choose_profile(cx, wishes, kept)?;
     settle_session(cx, wishes, kept, ChosenParts { workspace, profile, model }).await
@@ -663,6 +667,7 @@ pub fn session_rules(
     for raw in &config.rules {
         rules.push(parse(&set, raw.action, &raw.text, raw.origin.clone())?);
     }
+    rules.extend(added::added_rules(cx, workspace)?);
     for host in &config.settings.web.allow_hosts {
         let origin = RuleOrigin::new(format!(
             "web.allow_hosts ({})",
@@ -771,6 +776,7 @@ pub fn rule_context(cx: &InstallationContext, workspace: &Workspace) -> RuleCont
         workspace: text(workspace.root()),
         home: cx.dirs.home.as_deref().map(text),
         own_folders: cx.dirs.protected_folders().iter().map(|folder| text(folder)).collect(),
+        added_folders: workspace.added_folders().map(String::from).collect(),
     }
 }
 

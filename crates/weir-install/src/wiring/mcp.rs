@@ -3,6 +3,7 @@
 //! server nothing is read or made.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use weir_core::governance::label::Label;
@@ -139,7 +140,9 @@ fn hub_with(
         clock: Arc::new(SystemClock::default()),
         launcher: super::mcp_launch::build_launcher(cx)?,
         tokens: Arc::new(TokenFiles::new(&cx.dirs.state, keys)),
-        roots: vec![workspace.root().to_path_buf()],
+        roots: std::iter::once(workspace.root().to_path_buf())
+            .chain(workspace.added_folders().map(PathBuf::from))
+            .collect(),
         authorizer: SignInBrowser::find(&cx.environment, cx.notifier)
             .map(|browser| Arc::new(browser) as _),
         elicit: Some(Arc::new(super::mcp_person::ByQuestions)),

@@ -151,6 +151,7 @@ impl MachinePaths {
         confine.writable.extend(spec.reach.writes.iter().cloned());
         let mut readable: BTreeSet<PathBuf> = spec.reach.reads.iter().cloned().collect();
         readable.insert(self.workspace.root().to_path_buf());
+        readable.extend(self.workspace.added_folders().map(PathBuf::from));
         readable.insert(cwd.to_path_buf());
         readable.extend(spec.package.as_ref().map(|package| package.folder.clone()));
         if let Some(home) = self.home.as_ref().and_then(|home| home.canonicalize().ok())

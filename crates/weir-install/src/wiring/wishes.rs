@@ -1,6 +1,7 @@
 //! What a person wants of one session beside their settings, with the files they name already read.
 //! Not here: flags (`weir`), what of it wins (`wiring`).
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -21,6 +22,10 @@ pub struct SessionOverrides {
     pub permission: Option<PermissionMode>,
     /// How much the model thinks.
     pub thinking: Option<Thinking>,
+    /// Folders that belong to its workspace beside its own (R7).
+    pub add_dirs: Vec<PathBuf>,
+    /// Those are all that it has beside its own: what it had before and is not among them goes.
+    pub only_add_dirs: bool,
     /// Allow rules.
     pub allow: Vec<String>,
     /// Deny rules.

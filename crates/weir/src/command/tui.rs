@@ -185,6 +185,7 @@ fn which_there(args: &TuiArgs) -> anyhow::Result<SessionTarget> {
         (args.session.permission.is_some(), "--permission"),
         (!args.session.allow.is_empty(), "--allow"),
         (!args.session.deny.is_empty(), "--deny"),
+        (!args.session.add_dir.is_empty(), "--add-dir"),
         (args.continue_last, "--continue"),
     ];
     if let Some((_, flag)) = here_alone.iter().find(|(is_given, _)| *is_given) {

@@ -1,6 +1,8 @@
 //! The flags by which whoever begins a session says how it is to be, alike for every command that begins
 //! one. Not here: which value wins (`weir_install::wiring`).
 
+use std::path::PathBuf;
+
 use clap::Args;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
@@ -29,6 +31,9 @@ pub(crate) struct SessionFlags {
     /// Rule for calls to deny, such as 'Edit(/etc/**)'; may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
+    /// Another folder to work in beside the workspace; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
 }
 
 impl SessionFlags {
@@ -41,6 +46,7 @@ impl SessionFlags {
             permission: self.permission.map(PermissionMode::from),
             allow: self.allow.clone(),
             deny: self.deny.clone(),
+            add_dirs: self.add_dir.clone(),
             attended,
             ..SessionOverrides::default()
         }

@@ -46,6 +46,7 @@ impl TuiArgs {
             (self.session.permission.is_some(), "--permission"),
             (!self.session.allow.is_empty(), "--allow"),
             (!self.session.deny.is_empty(), "--deny"),
+            (!self.session.add_dir.is_empty(), "--add-dir"),
             (self.resume.is_some(), "--resume"),
             (self.continue_last, "--continue"),
             (self.fork.is_some(), "--fork"),

@@ -18,7 +18,7 @@ use crate::governance::lease::LeaseTerms;
 use crate::governance::plain_content::TakenOut;
 use crate::governance::way_out::WayOut;
 use crate::governance::{GateName, GateOpinion, Verdict};
-use crate::ids::{ApprovalId, BlobId, CallId, CheckpointId, InputId, RunId, SessionId, TurnId};
+use crate::ids::{ApprovalId, BlobId, CallId, InputId, RunId, SessionId, TurnId};
 use crate::knowledge::recipe::{RecipeMatch, RecipeUse};
 use crate::knowledge::skill::SkillNote;
 use crate::label::Label;
@@ -30,6 +30,7 @@ use crate::tool::{HandleWords, Inspection, PlanItem, ResultEffect};
 
 mod agents;
 mod asked;
+mod checkpoints;
 mod context;
 mod ended;
 mod keep;
@@ -43,6 +44,7 @@ pub use crate::message::PromptNote;
 pub use crate::run_status::RunStatus;
 pub use agents::*;
 pub use asked::ApprovalRequested;
+pub use checkpoints::*;
 pub use context::*;
 pub use keep::{KEEP_CHARS_MAX, KeepRequest};
 pub use lines::{ApprovalLine, LineTarget, TargetSource};
@@ -142,6 +144,7 @@ events! {
     "approval.resolved" => ApprovalResolved,
     "checkpoint.taken" => CheckpointTaken,
     "checkpoint.restored" => CheckpointRestored,
+    "workspace.merged" => WorkspaceMerged,
     "call.started" => CallStarted,
     "call.reconciled" => CallReconciled,
     "call.finished" => CallFinished,
@@ -553,34 +556,6 @@ pub struct LeaseRevoked {
     /// Number of the lease in its session.
     pub lease: u32,
     /// Name of the person who revoked the lease.
-    pub by: String,
-}
-
-/// Files were saved before a call changes them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CheckpointTaken {
-    /// Id of the checkpoint.
-    pub checkpoint: CheckpointId,
-    /// Before which call.
-    pub call: CallId,
-    /// The paths that were saved.
-    pub paths: Vec<String>,
-}
-
-/// A person took changes back (or an undo back).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CheckpointRestored {
-    /// The snapshot of what was there before the restore: restoring it undoes the undo.
-    pub checkpoint: CheckpointId,
-    /// The call whose changes were taken back, when it was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call: Option<CallId>,
-    /// Paths that were changed back.
-    pub paths: Vec<String>,
-    /// Paths that somebody else changed since and that were left alone.
-    #[serde(default)]
-    pub conflicts: Vec<String>,
-    /// Name of the person who restored the files.
     pub by: String,
 }
 

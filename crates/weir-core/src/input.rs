@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::config::SessionConfig;
 use crate::event::{
     AgentNews, CancelCause, CheckpointRestored, ContextSummarised, PromptNote, RecipePlanned,
-    RunRemembered,
+    RunRemembered, WorkspaceMerged,
 };
 use crate::governance::FilterOutput;
 use crate::ids::{CallId, CheckpointId, InputId, SessionId, TurnId};
@@ -100,6 +100,8 @@ pub enum SessionCommand {
     },
     /// Note that a person took changes back.
     Restored(CheckpointRestored),
+    /// Note that a person took what was done in a copy over into its project.
+    Merged(WorkspaceMerged),
     /// Note what is heard of a sub-agent. From the worker that follows it, never from a face.
     Agent(AgentNews),
 }

@@ -209,6 +209,7 @@ pub fn line(event: &Event) -> String {
         Event::CheckpointRestored(f) => {
             format!("{} · {}", f.paths.join(", "), f.conflicts.join(", "))
         }
+        Event::WorkspaceMerged(f) => f.paths.join(", "),
         Event::CallStarted(f) => f.call.to_string(),
         Event::CallReconciled(f) => format!("{} · {}", f.call, f.evidence),
         Event::CallFinished(f) => {

@@ -144,6 +144,15 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
             );
             s.pending.push_composed(text);
         }
+        Event::WorkspaceMerged(f) => {
+            let text = format!(
+                "Note: {} took these files over into {}: {}.",
+                f.by,
+                f.into,
+                f.paths.join(", ")
+            );
+            s.pending.push_composed(text);
+        }
         Event::CallStarted(f) => {
             with_call(s, f.call, |call| call.begin_run(ts));
             s.lend_link_bits(f.call);

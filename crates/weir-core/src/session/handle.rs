@@ -108,6 +108,7 @@ impl Session {
             }
             SessionCommand::Cancel { cause, by } => self.cancel_run(cause, by),
             SessionCommand::Restored(restored) => Some(restored.into()),
+            SessionCommand::Merged(merged) => Some(merged.into()),
             SessionCommand::Agent(news) => self.new_agent_fact(news),
         }
     }

@@ -47,6 +47,9 @@ pub fn audit_line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         Event::CheckpointRestored(f) => {
             json!({ "checkpoint": f.checkpoint, "paths": f.paths, "restored_by": f.by })
         }
+        Event::WorkspaceMerged(f) => json!({
+            "checkpoint": f.checkpoint, "into": f.into, "paths": f.paths, "merged_by": f.by,
+        }),
         Event::CallStarted(f) => json!({ "call": f.call }),
         Event::CallReconciled(f) => json!({ "call": f.call, "evidence": f.evidence }),
         Event::CallFinished(f) => json!({

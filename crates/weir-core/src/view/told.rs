@@ -166,6 +166,10 @@ pub fn describe_fact(event: &Event) -> Option<FactLine> {
             format!("An attachment is withheld from now on: {}", one_line(&f.message)),
         ),
         Event::CheckpointRestored(f) => (FactTone::Mark, describe_restore(f)),
+        Event::WorkspaceMerged(f) => {
+            let (files, by) = (count_text(f.paths.len(), "file"), one_line(&f.by));
+            (FactTone::Mark, format!("{by} took {files} over into {}.", one_line(&f.into)))
+        }
         Event::LeaseRevoked(f) => {
             (FactTone::Quiet, format!("{} took right {} back.", one_line(&f.by), f.lease))
         }

@@ -324,6 +324,7 @@ impl Transcript {
             | Event::SceneSeen(_)
             | Event::HistoryQuarantined(_)
             | Event::CheckpointRestored(_)
+            | Event::WorkspaceMerged(_)
             | Event::LeaseRevoked(_)
             | Event::OutputChecked(_)
             | Event::ContextUncondensed(_)

@@ -165,6 +165,10 @@ fn conversation_parts(event: &Event, seen: &Transcript) -> Option<(String, Vec<T
         Event::CheckpointRestored(f) => {
             (format!("{} undid changes", f.by), vec![TranscriptPart::Text(f.paths.join(", "))])
         }
+        Event::WorkspaceMerged(f) => (
+            format!("{} took its changes over into {}", f.by, f.into),
+            vec![TranscriptPart::Text(f.paths.join(", "))],
+        ),
         Event::CallFinished(f) => {
             let how = match seen.find_call(f.call).map(|entry| entry.stage) {
                 Some(CallStage::Done) => "result",

@@ -65,6 +65,7 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
         },
         Event::CancelRequested(f) => command(SessionCommand::Cancel { cause: f.cause, by: f.by }),
         Event::CheckpointRestored(f) => command(SessionCommand::Restored(f)),
+        Event::WorkspaceMerged(f) => command(SessionCommand::Merged(f)),
         Event::AgentSpawned(_)
         | Event::AgentAsked(_)
         | Event::AgentAnswered(_)

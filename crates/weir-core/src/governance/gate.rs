@@ -19,6 +19,7 @@ mod enable;
 mod floor;
 mod floor_git;
 mod floor_history;
+mod floor_keyring;
 mod floor_keys;
 mod floor_table;
 mod hooks;

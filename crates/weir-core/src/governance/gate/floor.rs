@@ -129,6 +129,11 @@ fn is_held_inside(command: &CommandEffect, paths: &[PathEffect]) -> bool {
     command.tier != Tier::None && !command.outside_sandbox && paths.iter().all(stays)
 }
 
+/// Whether a command can speak to programs of this machine that it did not start.
+fn reaches_programs(command: &CommandEffect) -> bool {
+    command.tier == Tier::None || command.outside_sandbox || !command.sockets.is_empty()
+}
+
 /// A command as the rows of the table look at it.
 pub(super) struct FloorCommand<'a> {
     pub(super) effect: &'a CommandEffect,
@@ -229,14 +234,22 @@ fn find_named_paths(
 impl FloorRule {
     /// Whether the row is about this command.
     pub(super) fn matches_command(&self, scene: &FloorCommand<'_>) -> bool {
+        if self.unheld && !reaches_programs(scene.effect) {
+            return false;
+        }
         match &self.pattern {
             FloorPattern::Program(names) => scene.commands().any(|(_, words)| {
                 let name = shell::head_name(&words[0]);
-                names.iter().any(|pattern| matches_name_pattern(pattern, name))
+                is_one_of(names, name)
             }),
             FloorPattern::Check(check) => check(scene),
         }
     }
+}
+
+/// Whether `name` is one of these, where a `*` at the end of one stands for anything.
+pub(super) fn is_one_of(patterns: &[&str], name: &str) -> bool {
+    patterns.iter().any(|pattern| matches_name_pattern(pattern, name))
 }
 
 /// Whether `text` is `pattern`, where a `*` at the end of the pattern stands for anything.

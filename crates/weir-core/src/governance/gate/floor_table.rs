@@ -4,13 +4,13 @@
 //! It recognises what is written down; a program that hides what it does is the sandbox's concern.
 
 use super::deletions::{ForbiddenDeletion, find_forbidden_deletions};
-use super::floor::{FloorCommand, is_own};
+use super::floor::{FloorCommand, is_one_of, is_own};
 use super::floor_git::{removes_git_lock, writes_git_internals};
 use super::floor_history::{
     computes_words_for_git, discards_history, forces_a_push, rewrites_commits, rewrites_history,
     takes_the_way_back,
 };
-use super::floor_keys::key_store_at;
+use super::floor_keyring::{asks_keyring, opens_keys};
 use crate::governance::Verdict;
 use crate::governance::rules::{WRITERS, resolve_path};
 use crate::governance::shell;
@@ -34,6 +34,8 @@ pub(super) struct FloorRule {
     pub(super) exact: bool,
     /// It is about commits, which others may have.
     pub(super) of_commits: bool,
+    /// It is about commands that reach programs outside a sandbox, and no others.
+    pub(super) unheld: bool,
 }
 
 /// What a row matches.
@@ -65,8 +67,8 @@ const fn refusing_row(
 ) -> FloorRule {
     let [examples, harmless] = texts;
     let verdict = Verdict::Deny;
-    let (exact, of_commits) = (false, false);
-    FloorRule { name, verdict, pattern, examples, harmless, why, exact, of_commits }
+    let (exact, of_commits, unheld) = (false, false, false);
+    FloorRule { name, verdict, pattern, examples, harmless, why, exact, of_commits, unheld }
 }
 
 /// A row that asks.
@@ -78,8 +80,8 @@ const fn asking_row(
 ) -> FloorRule {
     let [examples, harmless] = texts;
     let verdict = Verdict::Ask;
-    let (exact, of_commits) = (false, false);
-    FloorRule { name, verdict, pattern, examples, harmless, why, exact, of_commits }
+    let (exact, of_commits, unheld) = (false, false, false);
+    FloorRule { name, verdict, pattern, examples, harmless, why, exact, of_commits, unheld }
 }
 
 /// A row that asks about commits.
@@ -451,6 +453,13 @@ pub(super) static FLOOR: &[FloorRule] = &[
                 "gpg --export-secret-keys",
                 "security find-generic-password -w x",
                 "secret-tool lookup a b",
+                "env -S 'secret-tool search --all a b'",
+                "/usr/bin/secret-tool lookup a b",
+                "kwallet-query -r x kdewallet",
+                "python3 -m keyring get a b",
+                "gdbus call --session --dest org.freedesktop.secrets --object-path /x --method y",
+                "busctl --user call org.freedesktop.secrets /x y z",
+                "dbus-send --session --dest=org.gnome.keyring / x.y",
                 "gh auth token",
                 "cat $X/.ssh/id_rsa",
             ],
@@ -460,10 +469,49 @@ pub(super) static FLOOR: &[FloorRule] = &[
                 "grep -r id_rsa src",
                 "gpg --verify x.sig",
                 "gh pr list",
+                "gdbus introspect --session --dest org.example --object-path /x",
+                "grep -r org.freedesktop.secrets src",
             ],
         ],
         "it opens a store of keys",
     ),
+    FloorRule {
+        unheld: true,
+        ..exact_question(
+            "the keyring",
+            FloorPattern::Check(asks_keyring),
+            [
+                &[
+                    "secret-tool clear a b",
+                    "dbus-send --session --dest=org.example / x.y",
+                    "/usr/bin/gdbus call --session --dest org.example --object-path /x --method y",
+                    "env -S 'busctl --user list'",
+                    "sh -c 'gdbus monitor --session --dest x'",
+                    "pass insert x",
+                    "kwallet-query kdewallet",
+                    "ln -s /usr/bin/secret-tool x && ./x lookup a b",
+                    "cp /usr/bin/dbus-send y; ./y --session",
+                    "python3 -c 'import secretstorage'",
+                    "python3 -c \"import dbus; dbus.SessionBus()\"",
+                    "python3 -c \"s.connect('/run/user/1000/bus')\"",
+                    "socat - UNIX-CONNECT:$XDG_RUNTIME_DIR/bus",
+                    "DBUS_SESSION_BUS_ADDRESS=unix:path=/x make",
+                    "echo 'import secretstorage' | python3",
+                ],
+                &[
+                    "grep -rn secretstorage src",
+                    "ls -l /usr/bin/secret-tool",
+                    "git log -S org.freedesktop.secrets",
+                    "which secret-tool",
+                    "cargo test keyring",
+                    "python3 business.py /run/user/1000/business",
+                    "make pass",
+                ],
+            ],
+            "it can ask the keyring of your session, which gives every key in it to whoever asks while it \
+             is unlocked",
+        )
+    },
     refusing_row(
         "weir's own state",
         FloorPattern::Check(touches_own_state),
@@ -562,7 +610,7 @@ fn split_subcommand<'w>(
     None
 }
 
-fn has_argument(arguments: &[shell::ShellWord], wanted: &[&str]) -> bool {
+pub(super) fn has_argument(arguments: &[shell::ShellWord], wanted: &[&str]) -> bool {
     arguments.iter().any(|w| wanted.contains(&w.text.as_str()))
 }
 
@@ -651,32 +699,6 @@ fn ends_process(scene: &FloorCommand<'_>) -> bool {
     })
 }
 
-fn opens_keys(scene: &FloorCommand<'_>) -> bool {
-    // A key's name alone, inside the workspace, is a word like any other.
-    let opens = scene.named_paths().any(|(word, path)| {
-        let outside = path.starts_with('/');
-        (outside || word.contains('/')) && key_store_at(path)
-    });
-    opens
-        || scene.commands().any(|(_, words)| {
-            let rest = &words[1..];
-            match shell::head_name(&words[0]) {
-                "gpg" | "gpg2" => rest.iter().any(|w| w.text.starts_with("--export-secret")),
-                "security" => rest.iter().any(|w| {
-                    w.text.starts_with("find-") || w.text.starts_with("dump-") || w.text == "export"
-                }),
-                "secret-tool" => has_argument(rest, &["lookup", "search"]),
-                "pass" => {
-                    has_argument(rest, &["show"])
-                        || rest.len() == 1 && !has_argument(rest, &["ls", "list"])
-                }
-                "gh" => rest.len() >= 2 && rest[0].text == "auth" && rest[1].text == "token",
-                "git" => rest.len() >= 2 && rest[0].text == "credential" && rest[1].text == "fill",
-                _ => false,
-            }
-        })
-}
-
 /// Whether a path in the workspace belongs to Weir.
 fn is_weirs(path: &str) -> bool {
     let first = path.split('/').next().unwrap_or("");
@@ -704,9 +726,7 @@ pub(super) fn writes_inside(scene: &FloorCommand<'_>, mark: &str, test: fn(&str)
     redirected
         || scene.commands().any(|(folder, words)| {
             let name = shell::head_name(&words[0]);
-            let interprets = INTERPRETERS
-                .iter()
-                .any(|i| i.strip_suffix('*').map_or(name == *i, |start| name.starts_with(start)));
+            let interprets = is_one_of(INTERPRETERS, name);
             let scripted = interprets
                 && words[1..]
                     .iter()

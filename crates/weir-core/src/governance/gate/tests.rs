@@ -494,7 +494,13 @@ fn g3_a_tool_may_ask_for_confirmation() {
 #[test]
 fn z3_every_example_of_the_floor_is_stopped_and_its_neighbours_are_not() {
     let world = World::new(FULL, &["allow *", "allow Shell"]);
+    let unheld = |command: &str| {
+        let mut effects = shell(command);
+        effects.commands[0].tier = Tier::None;
+        effects
+    };
     for row in FLOOR {
+        let shell: fn(&str) -> Effects = if row.unheld { unheld } else { shell };
         for example in row.examples {
             let judgement = world.effects(shell(example));
             let stopped = judgement.verdict >= row.verdict;
@@ -509,6 +515,36 @@ fn z3_every_example_of_the_floor_is_stopped_and_its_neighbours_are_not() {
             assert_eq!(judgement.verdict, Verdict::Allow, "{example:?}: {judgement:?}");
         }
     }
+}
+
+/// Neither a rule nor a lease lets it pass, and where it reaches no bus nobody is asked.
+#[test]
+fn r9_what_can_ask_the_keyring_needs_a_person_unless_a_sandbox_holds_it() {
+    let world = World::new(FULL, &["allow *", "allow Shell", "allow Shell(gdbus:*)"]);
+    let judge = |command: &str, change: &dyn Fn(&mut CommandEffect)| {
+        let mut effects = shell(command);
+        change(&mut effects.commands[0]);
+        world.effects(effects)
+    };
+    let call = "gdbus call --session --dest org.example --object-path /x --method y";
+    assert_eq!(judge(call, &|_| ()).verdict, Verdict::Allow, "a bus of its own at most");
+    let changes: [&dyn Fn(&mut CommandEffect); 3] =
+        [&|c| c.tier = Tier::None, &|c| c.outside_sandbox = true, &|c| {
+            c.sockets = vec!["/run/user/1000/bus".into()]
+        }];
+    for change in changes {
+        let judgement = judge(call, change);
+        assert_eq!(judgement.verdict, Verdict::Ask, "{judgement:?}");
+        let by_floor = judgement.gates.iter().find(|opinion| opinion.gate == GateName::Floor);
+        let opinion = by_floor.expect("the floor speaks");
+        assert!(opinion.exact && opinion.reason.contains("keyring"), "{opinion:?}");
+    }
+    let socket = judge("make", &|c| c.sockets = vec!["/run/user/1000/bus".into()]);
+    let by_floor = |opinion: &GateOpinion| opinion.gate == GateName::Floor && opinion.exact;
+    assert!(socket.gates.iter().any(by_floor), "whatever the program is: {socket:?}");
+    // What asks for a secret by name is refused everywhere.
+    let lookup = judge("secret-tool lookup a b", &|_| ());
+    assert_eq!(lookup.verdict, Verdict::Deny);
 }
 
 #[test]

@@ -37,6 +37,27 @@ const ALLOWED_PREFIXES: [&str; 2] = ["LC_", "PYENV_"];
 const SECRET_WORDS: [&str; 7] =
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "PASSPHRASE"];
 
+/// Where programs are asked that act for the person: buses at which an unlocked keyring answers
+/// everybody, agents, container engines. Passed on where the settings name them letter by letter; a
+/// prefix never means them (R9). That they cannot be reached is the sandbox's business.
+const ADDRESSES: [&str; 12] = [
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DBUS_STARTER_ADDRESS",
+    "DBUS_SYSTEM_BUS_ADDRESS",
+    "AT_SPI_BUS_ADDRESS",
+    "IBUS_ADDRESS",
+    "XDG_RUNTIME_DIR",
+    "SSH_AUTH_SOCK",
+    "GPG_AGENT_INFO",
+    "DOCKER_HOST",
+    "CONTAINER_HOST",
+    "WAYLAND_DISPLAY",
+    "DISPLAY",
+];
+
+/// The session bus among them, which no command has by itself, not even outside the sandbox.
+const SESSION_BUS: [&str; 2] = ["DBUS_SESSION_BUS_ADDRESS", "DBUS_STARTER_ADDRESS"];
+
 /// The same for every command: there is no terminal, nobody can answer a prompt, and a pager
 /// would wait for a key that never comes.
 pub(crate) const FIXED: [(&str, &str); 4] =
@@ -48,7 +69,8 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 /// The variables that a command gets, out of `variables`: those on the built-in allow-list and
 /// those named in `extra`, without any whose name looks like a secret's, and with a few fixed ones.
 ///
-/// An entry of `extra` is a name, or a prefix that ends in `*`.
+/// An entry of `extra` is a name, or a prefix that ends in `*`; a prefix does not mean the addresses of
+/// buses and agents.
 pub fn filtered_environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     extra: &[String],
@@ -71,12 +93,17 @@ pub(crate) fn looks_secret(name: &OsStr) -> bool {
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
+/// Whether a variable of this name says where the session bus is.
+pub(crate) fn names_session_bus(name: &str) -> bool {
+    SESSION_BUS.contains(&name)
+}
+
 fn is_passed(name: &OsStr, extra: &[String]) -> bool {
     let Some(name) = name.to_str() else { return false };
     ALLOWED.contains(&name)
         || ALLOWED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         || extra.iter().any(|pattern| match pattern.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix),
+            Some(prefix) => name.starts_with(prefix) && !ADDRESSES.contains(&name),
             None => name == pattern,
         })
 }
@@ -128,5 +155,18 @@ mod tests {
             names(&given, &asked),
             ["GIT_PAGER", "GIT_TERMINAL_PROMPT", "PAGER", "PATH", "TERM"]
         );
+    }
+
+    #[test]
+    fn r9_where_buses_and_agents_are_is_passed_on_by_name_alone() {
+        let given = ADDRESSES.map(|name| (name, "unix:path=/run/user/1000/bus"));
+        let none = names(&[], &[]);
+        for extra in [&[][..], &["*"], &["DBUS_*", "XDG_*", "SSH_*", "D*"], &["DBUS_SESSION_BUS"]] {
+            assert_eq!(names(&given, extra), none, "{extra:?}");
+        }
+        for name in ADDRESSES {
+            assert!(names(&given, &[name]).contains(&name.to_owned()), "the person named {name}");
+        }
+        assert!(SESSION_BUS.iter().all(|name| ADDRESSES.contains(name)));
     }
 }

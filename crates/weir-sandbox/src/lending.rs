@@ -8,7 +8,7 @@ use weir_core::governance::filter::redact_text;
 use weir_core::secret::Secret;
 use weir_engine::ports::Variables;
 
-use crate::environment::{FIXED, looks_secret};
+use crate::environment::{FIXED, looks_secret, names_session_bus};
 
 /// What may be lent. Values stay in this process until a command starts that was given them.
 #[derive(Debug, Clone, Default)]
@@ -74,8 +74,10 @@ impl EnvironmentLending {
     }
 }
 
-/// What a command outside the sandbox sees of the person's variables: agents, displays and buses, and
-/// nothing that is a key by its name or its value, or that is Weir's own.
+/// What a command outside the sandbox sees of the person's variables: agents and displays, and nothing
+/// that is a key by its name or its value, that is Weir's own, or that leads to the session bus: there
+/// an unlocked keyring answers whoever asks. Where the settings name that for all commands, this one
+/// has it too.
 pub fn persons_environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     secrets: &[String],
@@ -84,7 +86,7 @@ pub fn persons_environment(
     let is_key = |value: &str| matches!(redact_text(value, secrets), std::borrow::Cow::Owned(_));
     let kept = variables.into_iter().filter(|(name, value)| {
         !looks_secret(name)
-            && name.to_str().is_some_and(|name| !is_own(name))
+            && name.to_str().is_some_and(|name| !is_own(name) && !names_session_bus(name))
             && value.to_str().is_some_and(|value| !is_key(value))
     });
     let fixed = FIXED.map(|(name, value)| (name.into(), value.into()));
@@ -97,10 +99,11 @@ mod tests {
 
     #[test]
     fn u1_a_command_outside_sees_agents_and_no_keys() {
+        const BUS: &str = "DBUS_SESSION_BUS_ADDRESS";
         let given = [
             ("SSH_AUTH_SOCK", "/run/agent"),
             ("DISPLAY", ":0"),
-            ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/bus"),
+            (BUS, "unix:path=/run/bus"),
             ("GH_TOKEN", "abcdefgh"),
             ("WEIR_MODEL", "x/y"),
             ("NOTE", "the key is sesame-4711"),
@@ -113,11 +116,15 @@ mod tests {
         };
         assert_eq!(find("SSH_AUTH_SOCK"), Some("/run/agent"));
         assert_eq!(find("DISPLAY"), Some(":0"));
-        assert!(find("DBUS_SESSION_BUS_ADDRESS").is_some());
         assert_eq!(find("TERM"), Some("dumb"), "nobody sits at it");
-        for name in ["GH_TOKEN", "WEIR_MODEL", "NOTE"] {
+        for name in ["GH_TOKEN", "WEIR_MODEL", "NOTE", BUS] {
             assert_eq!(find(name), None, "{name}");
         }
+        // Unless the person named it for commands.
+        let listed = [(BUS.into(), "unix:path=/run/bus".into())];
+        let lending = EnvironmentLending { variables: seen, ..EnvironmentLending::default() };
+        let given = lending.command_environment(&listed, Variables::Persons, &[]);
+        assert!(given.expect("no secret").iter().any(|(name, _)| name == BUS));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 pub(crate) mod bubblewrap;
 pub(crate) mod kernel;
 pub(crate) mod landlock;
+mod listeners;
 pub(crate) mod mounts;
 pub(crate) mod namespaces;
 mod report;
@@ -118,11 +119,13 @@ pub(crate) fn drop_capabilities() -> Result<(), String> {
         .map_err(|error| format!("the capabilities cannot be given up: {error}"))
 }
 
-/// The mounts of a command that is granted nothing.
+/// The mounts of a command that is granted nothing. Which sockets other people have on this machine says
+/// nothing about what its kernel can do: they are looked for before each command.
 fn minimal_mounts() -> Result<Vec<Mount>, String> {
     let places = ConfinedPlaces::resolve_confine(&CommandConfinement::default(), Path::new("/"))?;
     let veil = MountVeil { folder: "/var/empty".into(), file: "/dev/null".into() };
-    mounts::list_mounts(&places, &OutsideFiles { veil, shown: Vec::new(), histories: Vec::new() })
+    let outside = OutsideFiles { veil, shown: Vec::new(), histories: Vec::new() };
+    mounts::mounts_around(&places, &outside)
 }
 
 /// Whether this kernel lets us build namespaces, once `program` has built the same sandbox that
@@ -163,8 +166,8 @@ pub(crate) fn try_namespaces(program: &Path) -> &'static TrialResult<()> {
 }
 
 /// Tries with what there is to mount now, and again where that changed meanwhile: what was looked up may be gone
-/// when it is mounted (a temporary file, a socket), and says nothing about this machine. Commands are started
-/// again for the same reason (`supervise::spawn`).
+/// when it is mounted, and says nothing about this machine. Commands are started again for the same reason
+/// (`supervise::spawn`).
 fn try_with_mounts<T>(attempt: impl Fn(Vec<Mount>) -> TrialResult<T>) -> TrialResult<T> {
     let mut mounts = minimal_mounts()?;
     for _ in 1..BUILDS_MAX {

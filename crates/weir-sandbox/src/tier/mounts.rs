@@ -2,14 +2,11 @@
 //! Weir builds itself and for those that bubblewrap builds. Not here: who performs it.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::kernel;
+use super::{kernel, listeners};
 use crate::history::GitHistory;
 use crate::places::ConfinedPlaces;
 
@@ -21,9 +18,6 @@ const KEPT: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
 
 /// Memory that the temporary folder may take.
 const TMP_BYTES: u64 = 2 << 30;
-
-/// Sockets of other programs that are hidden one by one.
-const SOCKETS_MAX: usize = 500;
 
 /// One of them. Paths are real: nothing on the way to them is a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,9 +77,19 @@ pub(crate) fn list_mounts(
     places: &ConfinedPlaces,
     outside: &OutsideFiles,
 ) -> Result<Vec<Mount>, String> {
-    let places = with_sockets_hidden(places);
+    mounts_around(&with_sockets_hidden(places)?, outside)
+}
+
+/// The same where sockets of other programs are hidden already, or are none of the question.
+///
+/// # Errors
+/// As [`list_mounts`].
+pub(crate) fn mounts_around(
+    places: &ConfinedPlaces,
+    outside: &OutsideFiles,
+) -> Result<Vec<Mount>, String> {
     let mut list = machine_mounts();
-    list.extend(of_places(&places, outside)?);
+    list.extend(of_places(places, outside)?);
     for (from, to) in &outside.shown {
         list.push(read_only(from, to));
     }
@@ -173,10 +177,7 @@ fn in_order<'a>(
     places: &'a ConfinedPlaces,
     around: &'a MountSurroundings,
 ) -> BTreeSet<(usize, MountKind, &'a Path)> {
-    let shown = around.shown.iter().chain(places.open_roots());
-    let shown: Vec<&PathBuf> = shown.collect();
-    let visible =
-        |path: &&PathBuf| !is_replaced(path) || shown.iter().any(|at| path.starts_with(at));
+    let visible = |path: &&PathBuf| stays_there(places, &around.shown, path);
     let readable = places.readable.iter().filter(|path| !places.is_writable(path));
     let open = places.writable.iter().chain(&around.between).chain(&around.siblings);
     let guarded = places.protected.iter().filter(visible).map(PathBuf::as_path);
@@ -187,6 +188,11 @@ fn in_order<'a>(
     let all = all.chain(guarded.chain(folders).map(|path| (MountKind::Guarded, path)));
     let all = all.chain(hidden.map(|path| (MountKind::Hidden, path.as_path())));
     all.map(|(kind, path)| (path.components().count(), kind, path)).collect()
+}
+
+/// Whether it is not replaced as a whole, or lies in what is shown all the same.
+fn stays_there(places: &ConfinedPlaces, shown: &[PathBuf], path: &Path) -> bool {
+    !is_replaced(path) || shown.iter().chain(places.open_roots()).any(|root| path.starts_with(root))
 }
 
 fn is_replaced(path: &Path) -> bool {
@@ -222,22 +228,22 @@ fn link_siblings(links: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, String>
     Ok(siblings)
 }
 
-/// The same places, with the sockets at which programs of this machine listen hidden too: reading
-/// them is not needed to speak to a program that does not sit in a sandbox.
-fn with_sockets_hidden(places: &ConfinedPlaces) -> ConfinedPlaces {
-    let mut places = places.clone();
-    let table = std::fs::read("/proc/net/unix").unwrap_or_default();
-    let listed = table.split(|byte| *byte == b'\n').filter_map(|line| {
-        let at = line.iter().position(|byte| *byte == b'/')?;
-        Some(PathBuf::from(OsString::from_vec(line[at..].to_vec())))
-    });
-    let sockets: BTreeSet<PathBuf> = listed
-        .filter(|path| path.metadata().is_ok_and(|meta| meta.file_type().is_socket()))
-        .take(SOCKETS_MAX)
-        .filter_map(|path| path.canonicalize().ok())
-        .filter(|path| !places.sockets.contains(path))
-        .filter(|path| !places.masked.iter().any(|masked| path.starts_with(masked)))
-        .collect();
-    places.masked.extend(sockets);
-    places
+/// The same places, with the sockets of programs of this machine hidden too: reading them is not needed
+/// to speak to a program that does not sit in a sandbox.
+fn with_sockets_hidden(places: &ConfinedPlaces) -> Result<ConfinedPlaces, String> {
+    let mut hidden = places.clone();
+    let shown = shown_folders(places);
+    // The nearest one decides: a workspace lies in a home that is hidden.
+    let is_masked = |path: &Path| {
+        let masks = places.masked.iter().filter(|masked| path.starts_with(masked));
+        masks.max().is_some_and(|masked| {
+            let inside = |root: &PathBuf| root.starts_with(masked) && root != masked;
+            !places.open_roots().any(|root| path.starts_with(root) && inside(root))
+        })
+    };
+    let is_seen = |path: &Path| stays_there(places, &shown, path) && !is_masked(path);
+    let open: Vec<&Path> = places.open_roots().map(PathBuf::as_path).collect();
+    let found = listeners::visible_sockets(&open, is_seen)?;
+    hidden.masked.extend(found.into_iter().filter(|path| !places.sockets.contains(path)));
+    Ok(hidden)
 }

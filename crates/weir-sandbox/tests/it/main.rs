@@ -15,6 +15,7 @@ mod grants;
 mod home;
 mod jobs;
 mod kernel;
+mod keyring;
 mod mediator;
 mod reach;
 mod run;

@@ -326,6 +326,9 @@ pub struct CommandEffect {
     /// It goes on after the call returns.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
+    /// It runs in a terminal of its own, as programs see it that ask for one (R7).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub terminal: bool,
     /// What confines it.
     #[serde(default, skip_serializing_if = "Tier::is_none")]
     pub tier: Tier,

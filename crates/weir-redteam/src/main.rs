@@ -29,6 +29,9 @@ fn main() -> anyhow::Result<ExitCode> {
     if arguments.first().is_some_and(|first| first == weir_sandbox::INSIDE) {
         return Ok(weir_sandbox::inside_main());
     }
+    if arguments.first().is_some_and(|first| first == weir_sandbox::TERMINAL) {
+        return Ok(weir_sandbox::terminal_main());
+    }
     if arguments.first().is_some_and(|first| first == weir_script::SCRIPT) {
         return Ok(weir_script::script_main());
     }

@@ -89,6 +89,7 @@ async fn run(world: &Arc<World>, call: &JudgedCall) -> anyhow::Result<String> {
         timeout_ms: COMMAND_MS,
         keep_bytes: BYTES_MAX,
         background: false,
+        terminal: false,
         confine,
         variables: Variables::Listed,
         secrets: Vec::new(),

@@ -83,6 +83,7 @@ fn supervised(bencher: divan::Bencher<'_, '_>, tier: &str) {
             timeout_ms: 10_000,
             keep_bytes: 10_000,
             background: false,
+            terminal: false,
             confine: confine(tier, state.path()),
             variables: Variables::Listed,
             secrets: Vec::new(),

@@ -21,6 +21,7 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         [first, ..] if first == "__supervise" => weir_sandbox::supervise_main(),
         [first, ..] if first == weir_sandbox::INSIDE => weir_sandbox::inside_main(),
+        [first, ..] if first == weir_sandbox::TERMINAL => weir_sandbox::terminal_main(),
         [first, tier, state, commands @ ..] if first == "engine" => {
             engine(tier_named(tier), state.into(), commands)
         }
@@ -62,6 +63,7 @@ async fn engine(tier: Tier, state_dir: PathBuf, commands: &[String]) -> ExitCode
             timeout_ms: 60_000,
             keep_bytes: 10_000,
             background: command.starts_with("bg:"),
+            terminal: false,
             confine: CommandConfinement { tier, ..CommandConfinement::default() },
             variables: Variables::Listed,
             secrets: Vec::new(),

@@ -27,6 +27,9 @@ pub(crate) struct CommandRequest {
     pub(crate) keep_bytes: usize,
     /// A job: standard input is open, and it lasts until its last process is gone.
     pub(crate) background: bool,
+    /// It runs in a terminal of its own.
+    #[serde(default)]
+    pub(crate) terminal: bool,
     /// A service: its standard output goes where progress goes, as it is, and only standard error is
     /// kept. Standard input is open.
     #[serde(default)]

@@ -35,10 +35,13 @@ pub(crate) struct Input {
     /// 120; at most 600.
     #[serde(default)]
     timeout_seconds: Option<u64>,
-    /// As a job; returns at once.
+    /// A job: returns at once.
     #[serde(default)]
     background: bool,
-    /// Hosts, `localhost:5432`, sockets to reach; else none.
+    // A terminal of its own (R7). The word says it, and each word here is sent with every request.
+    #[serde(default)]
+    tty: bool,
+    /// Hosts, `localhost:5432`, sockets; else none.
     #[serde(default)]
     network: Vec<String>,
     /// Own ports to show the person.
@@ -50,10 +53,10 @@ pub(crate) struct Input {
     /// Closed paths to read.
     #[serde(default)]
     reads: Vec<String>,
-    /// Secrets to set as variables.
+    /// Secrets, as variables.
     #[serde(default)]
     secrets: Vec<String>,
-    /// Last resort; a person is asked.
+    /// Last resort: asks a person.
     #[serde(default)]
     outside_sandbox: bool,
 }
@@ -123,6 +126,7 @@ impl ActionTool for RunShell {
                 renews_own_commit,
                 cwd: effects.paths[0].path.clone(),
                 background: input.background,
+                terminal: input.tty,
                 tier,
                 outside_sandbox,
                 read_only,
@@ -154,6 +158,7 @@ impl ActionTool for RunShell {
 /// What the person is asked about, in a line.
 fn command_summary(command: &CommandEffect) -> String {
     let verb = if command.background { "Start" } else { "Run" };
+    let place = if command.terminal { " (in a terminal)" } else { "" };
     let reaches = command.describe_reach();
     let reach = match reaches.is_empty() {
         _ if command.outside_sandbox => " (outside the sandbox)".to_owned(),
@@ -164,7 +169,7 @@ fn command_summary(command: &CommandEffect) -> String {
         true => String::new(),
         false => format!(" (secret: {})", text::one_line(&command.secrets.join(", "), 200)),
     };
-    format!("{verb}: {}{reach}{lent}", text::one_line(&command.command, 200))
+    format!("{verb}: {}{place}{reach}{lent}", text::one_line(&command.command, 200))
 }
 
 /// Runs the command of `effects` as it was judged, for at most so many seconds.
@@ -194,6 +199,7 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
         timeout_ms: (seconds.clamp(1, TIMEOUT_SECONDS_MAX) * 1_000).min(cx.timeout_ms),
         keep_bytes: OUTPUT_BYTES_MAX,
         background: command.background,
+        terminal: command.terminal,
         confine,
         variables,
         secrets: command.secrets,

@@ -34,6 +34,10 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == weir_sandbox::INSIDE) {
         return weir_sandbox::inside_main();
     }
+    // And what gives a command a terminal there.
+    if std::env::args_os().nth(1).is_some_and(|word| word == weir_sandbox::TERMINAL) {
+        return weir_sandbox::terminal_main();
+    }
     // A reader of untrusted bytes has one thread and nothing else.
     if std::env::args_os().nth(1).is_some_and(|word| word == documents::DOCUMENT) {
         return documents::document_main();

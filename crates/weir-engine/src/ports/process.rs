@@ -30,6 +30,8 @@ pub struct CommandSpec {
     pub keep_bytes: usize,
     /// It goes on after the call returns, as a job.
     pub background: bool,
+    /// It runs in a terminal of its own (R7).
+    pub terminal: bool,
     /// Paths and hosts that the command may touch.
     pub confine: CommandConfinement,
     /// The variables of the person's environment that the command sees.

@@ -68,6 +68,7 @@ pub(super) fn launch_supervisor(
         timeout_ms: spec.timeout_ms,
         keep_bytes: spec.keep_bytes,
         background: spec.background,
+        terminal: spec.terminal,
         service: kind == CommandKind::Service,
         limits: options.limits,
         confine: spec.confine.clone(),

@@ -80,6 +80,7 @@ impl SupervisedProcesses {
             timeout_ms: NO_END_MS,
             keep_bytes: ERRORS_BYTES,
             background: false,
+            terminal: false,
             confine: spec.confine,
             variables: Variables::Listed,
             secrets: Vec::new(),

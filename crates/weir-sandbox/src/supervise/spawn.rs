@@ -27,6 +27,7 @@ use crate::crossing::{self, PortDestination};
 use crate::history::{self, GitHistories};
 use crate::inside_orders::{INSIDE, InsideMessage, InsideOrders, SandboxStage};
 use crate::places::ConfinedPlaces;
+use crate::pseudo_terminal::words_in_terminal;
 use crate::record::CommandRecord;
 use crate::tier::bubblewrap::{self, HELPER};
 use crate::tier::landlock::ExtraAllowances;
@@ -102,7 +103,11 @@ pub(super) struct SpawnRequest<'a> {
 
 impl SpawnRequest<'_> {
     fn shell_words(&self) -> Vec<OsString> {
-        shell_words(tier::shell_path(), &self.request.command, self.inherited)
+        let words = shell_words(tier::shell_path(), &self.request.command, self.inherited);
+        match self.request.terminal {
+            true => words_in_terminal(words),
+            false => words,
+        }
     }
 }
 

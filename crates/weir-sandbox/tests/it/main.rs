@@ -20,3 +20,4 @@ mod mediator;
 mod reach;
 mod run;
 mod service;
+mod terminal;

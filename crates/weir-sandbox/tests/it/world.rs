@@ -127,6 +127,7 @@ impl World {
             timeout_ms: 60_000,
             keep_bytes: 10_000,
             background: false,
+            terminal: false,
             confine: CommandConfinement {
                 tier: self.tier,
                 writable: vec![self.state.path().to_path_buf()],

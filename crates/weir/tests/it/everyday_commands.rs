@@ -179,3 +179,26 @@ fn z4_the_commands_of_an_ordinary_day_work_in_every_tier() {
     let text = std::fs::read_to_string(&kept).unwrap_or_default();
     assert_eq!(text, table, "UPDATE=1 rewrites {}; {failed:#?}", kept.display());
 }
+
+#[test]
+fn r7_a_command_that_wants_a_terminal_has_one_and_a_job_is_typed_to() {
+    let calls = [
+        ("run_shell", json!({ "command": "test -t 1 && stty size", "tty": true })),
+        ("run_shell", json!({ "command": "python3 -q -i", "tty": true, "background": true })),
+        ("write_shell_input", json!({ "job": "j2", "text": "print(6 * 7)\n" })),
+        // Until it has answered, and no longer than this test waits anyway.
+        ("run_shell", json!({ "command": "sleep 3" })),
+        ("read_shell_output", json!({ "job": "j2" })),
+    ];
+    let turns = calls.map(|(tool, input)| format!("calls: {tool} {input}\n\n")).concat();
+    let house = TestInstallation::with_script(&format!("{turns}says: Done.\n"));
+    let model = house.script_model();
+    let said = house.run(&["run", "-m", &model, "--permission", "full", "go"]);
+    assert_eq!(said.status, 0, "{said:?}");
+    let listed = house.json(&["sessions", "list", "--json"]);
+    let id = listed[0]["id"].as_str().expect("a session").to_owned();
+    let facts = house.facts_of_kind(&id, "call.finished");
+    let results: Vec<String> = facts.iter().map(ToString::to_string).collect();
+    assert!(results[0].contains("40 120"), "{results:#?}");
+    assert!(results[4].contains("42"), "{results:#?}");
+}

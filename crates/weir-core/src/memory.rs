@@ -2,6 +2,7 @@
 //! themselves (`knowledge`), where they are kept, and who asks for them.
 
 mod choose;
+mod decide;
 mod export;
 mod found;
 mod identity;
@@ -11,6 +12,10 @@ pub(crate) mod words;
 
 pub use choose::{
     FactQuery, TOLD_CHARS_MAX, TOLD_MAX, choose_told_facts, has_faded, search_facts, usable_facts,
+};
+pub use decide::{
+    DecidedFact, MemoryAction, MemoryDecision, MemoryEdit, MemoryKeep, MemoryOutcome,
+    decide_about_fact, edited_fact_id, fact_hash,
 };
 pub use export::export_markdown;
 pub use found::{FOUND_MAX, FoundFact, found_by_model};

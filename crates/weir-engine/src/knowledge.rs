@@ -67,7 +67,7 @@ impl CallKnowledge {
             by: by.into(),
             session: Some(self.context.session.clone()),
             call: Some(call),
-            file: None,
+            ..MemorySource::default()
         };
         let (label, ts) = (self.label.clone(), self.context.parts.clock.now());
         let proposal = Proposal { what: what.into(), name, text, source, label, ts };
@@ -103,6 +103,7 @@ impl Knowledge for CallKnowledge {
             session: Some(self.context.session.clone()),
             call: Some(call),
             file: wish.file.clone(),
+            ..MemorySource::default()
         };
         memory::remember_fact(&self.context.parts, &self.config, wish, source, self.label.clone())
             .await

@@ -220,8 +220,7 @@ async fn propose_recipe(parts: &Arc<EngineParts>, made: &LearnedRecipe) -> Resul
         source: MemorySource {
             by: "runs".into(),
             session: newest.map(|run| run.session.clone()),
-            call: None,
-            file: None,
+            ..MemorySource::default()
         },
         label: made.recipe.label.clone(),
         ts: parts.clock.now(),

@@ -94,6 +94,9 @@ pub struct MemorySource {
     /// From which file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// The person who put other words in place of those that were proposed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edited_by: Option<String>,
 }
 
 /// A fact that is to be remembered.

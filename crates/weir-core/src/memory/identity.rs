@@ -98,7 +98,7 @@ pub fn said_again(old: &MemoryFact, new: &NewMemory, now: Timestamp) -> MemoryFa
 /// The label of a fact that is said again. The words that are kept are those that were there, so
 /// whoever says them where private data is about makes a fact that is public no more private; and
 /// what a person writes is as private as they say. Nothing of that holds with foreign words.
-fn label_again(old: &NewMemory, new: &NewMemory) -> Label {
+pub(super) fn label_again(old: &NewMemory, new: &NewMemory) -> Label {
     let is_foreign = old.label.is_external() || new.label.is_external();
     let is_public = old.status == MemoryStatus::Kept && !old.label.is_private();
     match () {

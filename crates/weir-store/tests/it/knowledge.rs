@@ -51,6 +51,7 @@ fn by_call(new: NewMemory, session: &str, call: u32) -> NewMemory {
         session: Some(SessionId::new(session)),
         call: Some(CallId(call)),
         file: Some("notes.md".into()),
+        ..MemorySource::default()
     };
     NewMemory { source, ..new }
 }

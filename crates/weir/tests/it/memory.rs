@@ -30,6 +30,7 @@ async fn proposed(
             session: Some(SessionId::new("s1")),
             call: Some(CallId(7)),
             file: Some("notes.md".into()),
+            ..MemorySource::default()
         },
         label: Label::default(),
         status: MemoryStatus::Proposed,

@@ -21,7 +21,7 @@ async fn propose(house: &TestInstallation, key: &str, text: String, label: Label
             by: "update_settings".into(),
             session: Some(SessionId::new("s1")),
             call: Some(CallId(7)),
-            file: None,
+            ..MemorySource::default()
         },
         label,
         ts: Timestamp(1_767_367_800_000_000),

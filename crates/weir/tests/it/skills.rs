@@ -27,7 +27,7 @@ async fn propose(house: &TestInstallation, name: &str, text: &str, label: Label)
             by: "manage_skill".into(),
             session: Some(SessionId::new("s1")),
             call: Some(CallId(7)),
-            file: None,
+            ..MemorySource::default()
         },
         label,
         ts: Timestamp(1_767_367_800_000_000),

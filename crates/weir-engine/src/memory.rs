@@ -14,6 +14,7 @@ use weir_core::session::SessionConfig;
 use crate::parts::EngineParts;
 use crate::ports::{MemoryFilter, MemoryRequest, StoreError};
 
+pub mod decision;
 pub mod search;
 
 /// Kept facts that one question brings and that are looked at for one message: fifteen times what is

@@ -21,7 +21,9 @@ use weir_core::event::{Decision, Event, RunStatus};
 use weir_core::governance::label::{Integrity, Label};
 use weir_core::governance::{GateName, Verdict};
 use weir_core::ids::Timestamp;
-use weir_core::memory::{IMPORTANCE_DEFAULT, MemoryKind, MemorySource, MemoryStatus, NewMemory};
+use weir_core::memory::{
+    IMPORTANCE_DEFAULT, MemoryDecision, MemoryKind, MemorySource, MemoryStatus, NewMemory,
+};
 use weir_core::profile::PermissionMode;
 
 use crate::Bench;
@@ -194,7 +196,7 @@ async fn prepare(world: &World, script: &Script) -> anyhow::Result<()> {
     let store = world.engine.parts().store.clone();
     for text in &script.remembers {
         let fact = store.remember_fact(&noted(text), Timestamp(1)).await?;
-        store.settle_memory(&fact.id, MemoryStatus::Kept, Timestamp(2)).await?;
+        store.settle_memory(&fact.id, &MemoryDecision::keep(), Timestamp(2)).await?;
     }
     Ok(())
 }

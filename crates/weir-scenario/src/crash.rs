@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use weir_core::governance::Permit;
 use weir_core::ids::{BlobId, CheckpointId, MemoryId, Seq, SessionId, Timestamp};
-use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
+use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_core::model::{ModelInfo, ModelReply, ModelRequest};
 use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::Record;
@@ -219,10 +219,10 @@ impl Store for CrashStore {
     async fn settle_memory(
         &self,
         id: &MemoryId,
-        status: MemoryStatus,
+        decision: &MemoryDecision,
         now: Timestamp,
-    ) -> Result<Option<MemoryFact>, StoreError> {
-        self.inner.settle_memory(id, status, now).await
+    ) -> Result<MemoryOutcome, StoreError> {
+        self.inner.settle_memory(id, decision, now).await
     }
     async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError> {
         self.point.cross().await;

@@ -4,8 +4,9 @@
 use anyhow::{Context as _, bail};
 use weir_core::governance::label::{Integrity, Label};
 use weir_core::ids::{SessionId, Timestamp};
-use weir_core::memory::{MemoryKind, MemorySource, MemoryStatus, NewMemory};
+use weir_core::memory::{MemoryDecision, MemoryKind, MemorySource, MemoryStatus, NewMemory};
 use weir_core::session::MemoryPolicy;
+use weir_engine::memory::decision::settle_fact;
 use weir_engine::ports::{MemoryFilter, Store};
 
 use crate::parse::Setup;
@@ -68,7 +69,7 @@ pub async fn seed(
         };
         let fact = store.remember_fact(&new, then).await?;
         if label == "accepted" && fact.fact.status == MemoryStatus::Proposed {
-            store.settle_memory(&fact.id, MemoryStatus::Kept, then).await?;
+            store.settle_memory(&fact.id, &MemoryDecision::keep(), then).await?;
         }
     }
     Ok(())
@@ -81,7 +82,7 @@ pub async fn seed(
 pub async fn settle(
     store: &dyn Store,
     words: &str,
-    status: MemoryStatus,
+    decision: MemoryDecision,
     now: Timestamp,
 ) -> anyhow::Result<()> {
     let waiting =
@@ -89,7 +90,7 @@ pub async fn settle(
     let waiting = store.find_memories(&waiting).await?;
     let fact = waiting.iter().find(|fact| fact.fact.text.contains(words));
     let fact = fact.with_context(|| format!("nothing with {words:?} waits in the inbox"))?;
-    store.settle_memory(&fact.id, status, now).await?;
+    settle_fact(store, &fact.id, decision, &[], now).await?;
     Ok(())
 }
 

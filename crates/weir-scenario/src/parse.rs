@@ -1,6 +1,7 @@
 //! Reads a scenario file. Not here: what its parts mean when played.
 
 use anyhow::{Context as _, bail};
+use weir_core::memory::{MemoryAction, MemoryDecision, MemoryEdit, MemoryKeep};
 use weir_core::profile::PermissionMode;
 
 /// The remark of a scenario that is about a script whose expectation is not met.
@@ -179,8 +180,8 @@ pub enum Deed {
     Withdraws,
     /// Writes a file behind the agent's back.
     Writes(String, String),
-    /// Lets the fact in which these words stand out of the inbox, or says no to it.
-    Settles(String, bool),
+    /// Decides about the fact of the inbox in which these words stand.
+    Settles(String, MemoryDecision),
     /// Writes another text into an entry of the brain.
     EditsEntry(String, String),
     /// Accepts or rejects the proposed recipe in whose name the words stand, once it waits.
@@ -488,10 +489,16 @@ fn act(line: &str) -> anyhow::Result<Act> {
         }
         "revokes" => (When::AtRest, Deed::Revokes(rest.parse()?)),
         "answers" => (When::AtQuestion, Deed::Answers(rest.into())),
-        "accepts" => (When::AtRest, Deed::Settles(rest.into(), true)),
+        "accepts" => (When::AtRest, Deed::Settles(rest.into(), MemoryDecision::keep())),
+        "accepts-edited" => {
+            let (words, text) = rest.split_once(": ").context("accepts-edited WORDS: TEXT")?;
+            let edit = MemoryEdit { text: text.into(), by: "person".into() };
+            let action = MemoryAction::Keep(MemoryKeep { private: false, edit: Some(edit) });
+            (When::AtRest, Deed::Settles(words.into(), MemoryDecision { action, seen: None }))
+        }
         "accepts-recipe" => (When::AtRest, Deed::SettlesRecipe(rest.into(), true)),
         "rejects-recipe" => (When::AtRest, Deed::SettlesRecipe(rest.into(), false)),
-        "rejects" => (When::AtRest, Deed::Settles(rest.into(), false)),
+        "rejects" => (When::AtRest, Deed::Settles(rest.into(), MemoryDecision::reject())),
         "accepts-tool" => (When::AtRest, Deed::AcceptsTool(rest.into())),
         "alters-tool" => (When::AtRest, Deed::AltersTool(rest.into())),
         "condenses" => (When::AtRest, Deed::Condenses(rest.into())),

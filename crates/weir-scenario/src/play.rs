@@ -10,7 +10,6 @@ use weir_core::event::{CancelCause, CondenseReason, Decision, Event, NOBODY};
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
-use weir_core::memory::MemoryStatus;
 use weir_core::message::{Message, MessageBlock, StoredMedia};
 use weir_core::session::condense::KeepRequest;
 use weir_engine::attach::{self, PromptInput};
@@ -441,9 +440,9 @@ async fn perform(
             crate::plugins::write(world.folder.path(), path, text)?;
             return Ok(Performed::Unseen);
         }
-        Deed::Settles(words, accepted) => {
-            let status = if *accepted { MemoryStatus::Kept } else { MemoryStatus::Rejected };
-            crate::memory::settle(world.store.as_ref(), words, status, clock.now()).await?;
+        Deed::Settles(words, decision) => {
+            let decision = decision.clone();
+            crate::memory::settle(world.store.as_ref(), words, decision, clock.now()).await?;
             return Ok(Performed::Unseen);
         }
         Deed::EditsEntry(id, text) => {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use tokio::sync::watch;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
-use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
+use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
@@ -356,10 +356,10 @@ impl Store for MemoryStore {
     async fn settle_memory(
         &self,
         id: &MemoryId,
-        status: MemoryStatus,
+        decision: &MemoryDecision,
         now: Timestamp,
-    ) -> Result<Option<MemoryFact>, StoreError> {
-        Ok(self.lock_state().known.settle_fact(id, status, now))
+    ) -> Result<MemoryOutcome, StoreError> {
+        Ok(self.lock_state().known.settle_fact(id, decision, now))
     }
 
     async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError> {

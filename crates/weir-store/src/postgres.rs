@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
-use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
+use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
@@ -437,13 +437,13 @@ impl Store for PostgresStore {
     async fn settle_memory(
         &self,
         id: &MemoryId,
-        status: MemoryStatus,
+        decision: &MemoryDecision,
         now: Timestamp,
-    ) -> Result<Option<MemoryFact>, StoreError> {
+    ) -> Result<MemoryOutcome, StoreError> {
         let mut work = self.begin_work(REMEMBERING).await?;
-        let fact = knowledge::settle_memory(&mut work, id, status, now).await?;
+        let outcome = knowledge::settle_memory(&mut work, id, decision, now).await?;
         self.commit_work(REMEMBERING, work).await?;
-        Ok(fact)
+        Ok(outcome)
     }
 
     async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError> {

@@ -18,7 +18,7 @@ use futures::executor::block_on;
 use sqlx::sqlite::SqliteConnection;
 use tokio::sync::oneshot;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
-use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
+use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
@@ -365,11 +365,11 @@ impl Store for SqliteStore {
     async fn settle_memory(
         &self,
         id: &MemoryId,
-        status: MemoryStatus,
+        decision: &MemoryDecision,
         now: Timestamp,
-    ) -> Result<Option<MemoryFact>, StoreError> {
-        let id = id.clone();
-        self.send_command(|answer| WriterCommand::SettleMemory { id, status, now, answer }).await
+    ) -> Result<MemoryOutcome, StoreError> {
+        let (id, decision) = (id.clone(), Box::new(decision.clone()));
+        self.send_command(|answer| WriterCommand::SettleMemory { id, decision, now, answer }).await
     }
 
     async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError> {

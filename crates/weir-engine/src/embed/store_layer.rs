@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
-use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
+use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
@@ -102,9 +102,9 @@ store_layer! {
     async fn settle_memory(
         &self,
         id: &MemoryId,
-        status: MemoryStatus,
+        decision: &MemoryDecision,
         now: Timestamp,
-    ) -> Result<Option<MemoryFact>, StoreError>;
+    ) -> Result<MemoryOutcome, StoreError>;
     async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError>;
     async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError>;
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError>;

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::governance::label::Label;
 use weir_core::ids::{BlobId, CallId, MemoryId, Seq, SessionId, Timestamp};
-use weir_core::memory::{MemoryFact, MemorySource, MemoryStatus, NewMemory};
+use weir_core::memory::{
+    MemoryDecision, MemoryFact, MemoryOutcome, MemorySource, MemoryStatus, NewMemory,
+};
 use weir_core::recipe::{RecipeStanding, RecipeUse, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
@@ -388,13 +390,15 @@ pub trait Store: Send + Sync {
     ) -> Result<MemoryFact, StoreError>;
     /// Facts that fit `filter`.
     async fn find_memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError>;
-    /// Settles a fact: accepted, rejected, forgotten. Gives it as it is then; `None`: there is none.
+    /// Does what a person decided about a fact, in one step with looking at it: a decision about
+    /// another fact than the one that is there changes nothing. What becomes of the fact is decided by
+    /// `weir_core::memory::decide_about_fact`.
     async fn settle_memory(
         &self,
         id: &MemoryId,
-        status: MemoryStatus,
+        decision: &MemoryDecision,
         now: Timestamp,
-    ) -> Result<Option<MemoryFact>, StoreError>;
+    ) -> Result<MemoryOutcome, StoreError>;
     /// Puts something before the person.
     async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError>;
     /// What waits for the person, oldest first.

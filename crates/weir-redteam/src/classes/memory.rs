@@ -7,7 +7,8 @@ use serde_json::json;
 use weir_core::governance::label::Label;
 use weir_core::ids::Timestamp;
 use weir_core::memory::{
-    IMPORTANCE_DEFAULT, MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, TOLD_MAX,
+    IMPORTANCE_DEFAULT, MemoryDecision, MemoryFact, MemoryKind, MemorySource, MemoryStatus,
+    NewMemory, TOLD_MAX,
 };
 use weir_core::profile::PermissionMode::Full;
 use weir_core::session::MemoryPolicy;
@@ -157,7 +158,7 @@ pub(super) async fn poisoning(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
             // And if the person accepts it: then it is told, as what it is.
             let waits = waiting(&world).await?;
             for fact in waits {
-                store.settle_memory(&fact.id, MemoryStatus::Kept, Timestamp(2)).await?;
+                store.settle_memory(&fact.id, &MemoryDecision::keep(), Timestamp(2)).await?;
             }
             reached = obeyed(&world, "after").await?;
         }
@@ -328,7 +329,7 @@ async fn accepted_unread(bench: &Bench, way: &str) -> anyhow::Result<Outcome> {
     let waits = waiting(&world).await?;
     anyhow::ensure!(!waits.is_empty(), "nothing waits: there is nothing to accept");
     for fact in waits {
-        store.settle_memory(&fact.id, MemoryStatus::Kept, Timestamp(2)).await?;
+        store.settle_memory(&fact.id, &MemoryDecision::keep(), Timestamp(2)).await?;
     }
     if way != "told" {
         // Without anything foreign or private: it must not wash the fact.

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weir_core::ids::{CallId, MemoryId, SessionId, Timestamp};
 use weir_core::memory::{
-    MemoryFact, MemoryStatus, NewMemory, first_said, id_of, said_again, settle_fact, takes_place,
+    DecidedFact, MemoryDecision, MemoryFact, MemoryOutcome, MemoryStatus, NewMemory,
+    decide_about_fact, edited_fact_id, first_said, id_of, said_again, settle_fact, takes_place,
 };
 use weir_engine::ports::{
     IndexedText, MemoryFilter, Passage, Proposal, RecallQuery, StoreError, StoredItem,
@@ -72,14 +73,19 @@ impl KnowledgeTables {
     pub(super) fn settle_fact(
         &mut self,
         id: &MemoryId,
-        status: MemoryStatus,
+        decision: &MemoryDecision,
         now: Timestamp,
-    ) -> Option<MemoryFact> {
-        let old = self.facts.get_mut(id)?;
-        *old = settle_fact(old, status, now);
-        let fact = old.clone();
+    ) -> MemoryOutcome {
+        let Some(old) = self.facts.get(id) else { return MemoryOutcome::Missing };
+        let same = edited_fact_id(old, decision).and_then(|id| self.facts.get(&id));
+        let Some(decided) = decide_about_fact(old, same, decision, now) else {
+            return MemoryOutcome::Changed(Box::new(old.clone()));
+        };
+        let DecidedFact { fact, replaced } = decided;
+        self.facts.extend(replaced.map(|replaced| (replaced.id.clone(), replaced)));
+        self.facts.insert(fact.id.clone(), fact.clone());
         self.supersede_older(&fact, now, true);
-        Some(fact)
+        MemoryOutcome::Settled(Box::new(fact))
     }
 
     pub(super) fn list_facts(&self, filter: &MemoryFilter) -> Vec<MemoryFact> {

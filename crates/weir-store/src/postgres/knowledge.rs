@@ -3,7 +3,7 @@
 
 use sqlx::postgres::PgConnection;
 use weir_core::ids::{MemoryId, Timestamp};
-use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
+use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_engine::ports::{MemoryFilter, Proposal, StoreError};
 
 use super::rows::{escape_nul, execute_statement, fetch_rows, to_json, ts_query, tsvector_lexemes};
@@ -35,11 +35,11 @@ pub(super) async fn remember_memory(
 pub(super) async fn settle_memory(
     work: &mut PgConnection,
     id: &MemoryId,
-    status: MemoryStatus,
+    decision: &MemoryDecision,
     now: Timestamp,
-) -> Result<Option<MemoryFact>, StoreError> {
+) -> Result<MemoryOutcome, StoreError> {
     lock_knowledge(work, REMEMBERING).await?;
-    settle_stored_fact(work, id, status, now).await
+    settle_stored_fact(work, id, decision, now).await
 }
 
 pub(super) async fn add_proposal(

@@ -4,7 +4,7 @@
 use futures::executor::block_on;
 use sqlx::sqlite::SqliteConnection;
 use weir_core::ids::{MemoryId, Timestamp};
-use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
+use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_engine::ports::{MemoryFilter, Proposal, StoreError};
 
 use super::read::fetch_rows;
@@ -28,11 +28,11 @@ impl WriterThread {
     pub(super) fn settle_memory(
         &mut self,
         id: &MemoryId,
-        status: MemoryStatus,
+        decision: &MemoryDecision,
         now: Timestamp,
-    ) -> Result<Option<MemoryFact>, StoreError> {
+    ) -> Result<MemoryOutcome, StoreError> {
         self.in_transaction("settling a remembered fact", |me| {
-            block_on(settle_stored_fact(&mut me.connection, id, status, now))
+            block_on(settle_stored_fact(&mut me.connection, id, decision, now))
         })
     }
 

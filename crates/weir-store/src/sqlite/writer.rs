@@ -16,7 +16,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 use tokio::sync::oneshot;
 use weir_core::ids::{MemoryId, SessionId, Timestamp};
-use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
+use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_core::record::GENESIS;
 use weir_engine::ports::{
     Append, Lease, LeaseOwner, Proposal, RemoteCommand, StoreError, StorePause, StoredItem,
@@ -71,9 +71,9 @@ pub(super) enum WriterCommand {
     Remember(Box<NewMemory>, Timestamp, ReplySender<MemoryFact>),
     SettleMemory {
         id: MemoryId,
-        status: MemoryStatus,
+        decision: Box<MemoryDecision>,
         now: Timestamp,
-        answer: ReplySender<Option<MemoryFact>>,
+        answer: ReplySender<MemoryOutcome>,
     },
     Propose(Box<Proposal>, ReplySender<()>),
     WithdrawProposal {
@@ -281,8 +281,8 @@ impl WriterThread {
             WriterCommand::Remember(new, now, answer) => {
                 let _ = answer.send(self.remember_fact(&new, now));
             }
-            WriterCommand::SettleMemory { id, status, now, answer } => {
-                let _ = answer.send(self.settle_memory(&id, status, now));
+            WriterCommand::SettleMemory { id, decision, now, answer } => {
+                let _ = answer.send(self.settle_memory(&id, &decision, now));
             }
             WriterCommand::Propose(proposal, answer) => {
                 let _ = answer.send(self.add_proposal(&proposal));

@@ -5,7 +5,8 @@
 
 use weir_core::ids::{MemoryId, Timestamp};
 use weir_core::memory::{
-    MemoryFact, MemoryStatus, NewMemory, first_said, id_of, said_again, settle_fact, takes_place,
+    DecidedFact, MemoryDecision, MemoryFact, MemoryOutcome, MemoryStatus, NewMemory,
+    decide_about_fact, edited_fact_id, first_said, id_of, said_again, settle_fact, takes_place,
 };
 use weir_engine::ports::StoreError;
 
@@ -55,18 +56,29 @@ pub(crate) async fn remember_fact<C: MemoryIndex>(
     Ok(fact)
 }
 
-/// Gives a fact another state; `None`: there is none. Within a transaction as above.
+/// Does what a person decided about a fact. Within a transaction as above, so that it is still the
+/// fact that was looked at.
 pub(crate) async fn settle_stored_fact<C: MemoryIndex>(
     connection: &mut C,
     id: &MemoryId,
-    status: MemoryStatus,
+    decision: &MemoryDecision,
     now: Timestamp,
-) -> Result<Option<MemoryFact>, StoreError> {
-    let Some(old) = read_fact(connection, id).await? else { return Ok(None) };
-    let fact = settle_fact(&old, status, now);
+) -> Result<MemoryOutcome, StoreError> {
+    let Some(old) = read_fact(connection, id).await? else { return Ok(MemoryOutcome::Missing) };
+    let same = match edited_fact_id(&old, decision) {
+        Some(id) => read_fact(connection, &id).await?,
+        None => None,
+    };
+    let Some(decided) = decide_about_fact(&old, same.as_ref(), decision, now) else {
+        return Ok(MemoryOutcome::Changed(Box::new(old)));
+    };
+    let DecidedFact { fact, replaced } = decided;
+    if let Some(replaced) = &replaced {
+        connection.write_fact(replaced).await?;
+    }
     connection.write_fact(&fact).await?;
     supersede_older(connection, &fact, now, true).await?;
-    Ok(Some(fact))
+    Ok(MemoryOutcome::Settled(Box::new(fact)))
 }
 
 /// Whether it says something new: a call that recovery repeats does not, nor does a session that is

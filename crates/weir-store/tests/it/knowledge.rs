@@ -2,7 +2,10 @@
 
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, MemoryId, SessionId, Timestamp};
-use weir_core::memory::{MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, id_of};
+use weir_core::memory::{
+    MemoryAction, MemoryDecision, MemoryEdit, MemoryFact, MemoryKeep, MemoryKind, MemoryOutcome,
+    MemorySource, MemoryStatus, NewMemory, fact_hash, id_of,
+};
 use weir_engine::ports::{MemoryFilter, Proposal, Store, StoredItem};
 
 use crate::contract::every_store;
@@ -19,6 +22,9 @@ every_store! {
     m4_words_are_never_a_syntax_error
     m4_the_inbox_is_bounded
     m4_memory_outlives_the_session_that_it_is_from
+    r10_a_decision_is_about_the_fact_that_was_seen
+    r10_a_decision_and_a_change_at_once_never_mix
+    r10_a_fact_is_kept_in_other_words
     m1_proposals_wait_until_they_are_taken_away
     m1_proposals_are_bounded
     t5_what_is_kept_has_one_version_for_each_text
@@ -132,18 +138,21 @@ async fn m4_a_call_that_is_repeated_confirms_nothing(store: &dyn Store) {
 async fn m4_a_no_stays_a_no(store: &dyn Store) {
     use MemoryStatus::{Forgotten, Kept, Proposed, Rejected};
     let first = store.remember_fact(&said("Use tabs", Proposed), at(1)).await.expect("writable");
-    for (settled, again, expected) in
-        [(Rejected, Kept, Rejected), (Forgotten, Proposed, Proposed), (Kept, Proposed, Kept)]
-    {
-        let found = store.settle_memory(&first.id, settled, at(2)).await.expect("writable");
-        let found = found.expect("it is remembered");
+    for (decision, settled, again, expected) in [
+        (MemoryDecision::reject(), Rejected, Kept, Rejected),
+        (MemoryDecision::forget(), Forgotten, Proposed, Proposed),
+        (MemoryDecision::keep(), Kept, Proposed, Kept),
+    ] {
+        let found = store.settle_memory(&first.id, &decision, at(2)).await.expect("writable");
+        let found = found.settled().expect("it is remembered");
         assert_eq!((found.fact.status, found.updated), (settled, at(2)));
         let said_again =
             store.remember_fact(&said("Use tabs", again), at(3)).await.expect("writable");
         assert_eq!(said_again.fact.status, expected, "{settled:?}, then said as {again:?}");
     }
-    let nothing = store.settle_memory(&MemoryId::new("nothing"), Kept, at(4)).await;
-    assert_eq!(nothing.expect("readable"), None);
+    let nothing = MemoryId::new("nothing");
+    let nothing = store.settle_memory(&nothing, &MemoryDecision::keep(), at(4)).await;
+    assert_eq!(nothing.expect("readable"), MemoryOutcome::Missing);
 }
 
 async fn m4_one_fact_takes_the_place_of_another(store: &dyn Store) {
@@ -154,7 +163,7 @@ async fn m4_one_fact_takes_the_place_of_another(store: &dyn Store) {
     let spaces = store.remember_fact(&spaces, at(2)).await.expect("writable");
     assert_eq!(fact(store, &tabs.id).await, tabs, "a proposal replaces nothing");
 
-    store.settle_memory(&spaces.id, Kept, at(3)).await.expect("writable");
+    store.settle_memory(&spaces.id, &MemoryDecision::keep(), at(3)).await.expect("writable");
     let replaced = fact(store, &tabs.id).await;
     assert_eq!(replaced.fact.status, Superseded);
     assert_eq!((replaced.superseded_by, replaced.updated), (Some(spaces.id.clone()), at(3)));
@@ -171,8 +180,108 @@ async fn m4_one_fact_takes_the_place_of_another(store: &dyn Store) {
     foreign.supersedes = Some(tabs.id.clone());
     let foreign = store.remember_fact(&foreign, at(5)).await.expect("writable");
     assert_eq!(fact(store, &tabs.id).await, back, "foreign words push nothing out");
-    store.settle_memory(&foreign.id, Kept, at(6)).await.expect("writable");
+    store.settle_memory(&foreign.id, &MemoryDecision::keep(), at(6)).await.expect("writable");
     assert_eq!(fact(store, &tabs.id).await.fact.status, Superseded, "a person may");
+}
+
+async fn r10_a_decision_is_about_the_fact_that_was_seen(store: &dyn Store) {
+    let first = said("Releases are cut on Fridays", MemoryStatus::Proposed);
+    let seen = store.remember_fact(&first, at(1)).await.expect("writable");
+    let keep = MemoryDecision::keep().about(fact_hash(&seen));
+    let mut again = said("releases are cut on Fridays.", MemoryStatus::Proposed);
+    again.topics = vec!["friday".into()];
+    let changed = store.remember_fact(&again, at(2)).await.expect("writable");
+    for stale in [keep.clone(), MemoryDecision::reject().about(fact_hash(&seen))] {
+        let outcome = store.settle_memory(&seen.id, &stale, at(3)).await.expect("readable");
+        assert_eq!(outcome, MemoryOutcome::Changed(Box::new(changed.clone())));
+        assert_eq!(fact(store, &seen.id).await, changed, "nothing was changed");
+    }
+    let keep = MemoryDecision::keep().about(fact_hash(&changed));
+    let kept = store.settle_memory(&seen.id, &keep, at(4)).await.expect("writable");
+    let kept = kept.settled().expect("it is what was seen");
+    assert_eq!(kept.fact.status, MemoryStatus::Kept);
+    assert_eq!(fact(store, &seen.id).await, kept);
+    // As private, in one step.
+    let action = MemoryAction::Keep(MemoryKeep { private: true, edit: None });
+    let private = MemoryDecision { action, seen: Some(fact_hash(&kept)) };
+    let private = store.settle_memory(&kept.id, &private, at(5)).await.expect("writable");
+    assert!(private.settled().is_some_and(|fact| fact.fact.label.is_private()));
+}
+
+/// Whoever is first, a yes counts for what was seen alone: it is kept without what came in between, or it
+/// is not kept at all.
+async fn r10_a_decision_and_a_change_at_once_never_mix(store: &dyn Store) {
+    let (mut kept, mut refused) = (0, 0);
+    for n in 0..24 {
+        let words = format!("Module {n} is generated");
+        let first = store.remember_fact(&said(&words, MemoryStatus::Proposed), at(1)).await;
+        let seen = first.expect("writable");
+        let foreign = NewMemory {
+            label: Label::external("example.org"),
+            ..said(&words, MemoryStatus::Proposed)
+        };
+        let keep = MemoryDecision::keep().about(fact_hash(&seen));
+        let change = async {
+            // Sometimes the one begins first, sometimes the other.
+            if n % 2 == 0 {
+                tokio::task::yield_now().await;
+            }
+            store.remember_fact(&foreign, at(2)).await
+        };
+        let (decided, changed) = tokio::join!(store.settle_memory(&seen.id, &keep, at(3)), change);
+        changed.expect("writable");
+        let now = fact(store, &seen.id).await;
+        assert!(now.fact.label.is_external(), "what was said came in, before or after");
+        match decided.expect("readable") {
+            MemoryOutcome::Settled(fact) => {
+                assert!(!fact.fact.label.is_external(), "a yes to words that nobody had seen");
+                kept += 1;
+            }
+            MemoryOutcome::Changed(_) => {
+                assert_eq!(now.fact.status, MemoryStatus::Proposed, "it waits as it is now");
+                refused += 1;
+            }
+            MemoryOutcome::Missing => panic!("it is there"),
+        }
+    }
+    assert_eq!(kept + refused, 24);
+}
+
+async fn r10_a_fact_is_kept_in_other_words(store: &dyn Store) {
+    let tabs = store.remember_fact(&said("Use tabs", MemoryStatus::Kept), at(1)).await;
+    let tabs = tabs.expect("writable");
+    let mut proposed = by_call(said("Use two blanks", MemoryStatus::Proposed), "one", 7);
+    proposed.supersedes = Some(tabs.id.clone());
+    let proposed = store.remember_fact(&proposed, at(2)).await.expect("writable");
+    let edit = Some(MemoryEdit { text: "Use four blanks".into(), by: "ada".into() });
+    let action = MemoryAction::Keep(MemoryKeep { private: false, edit });
+    let decision = MemoryDecision { action, seen: Some(fact_hash(&proposed)) };
+    let kept = store.settle_memory(&proposed.id, &decision, at(3)).await.expect("writable");
+    let kept = kept.settled().expect("it is what was seen");
+    assert_eq!(
+        (kept.fact.text.as_str(), kept.fact.status),
+        ("Use four blanks", MemoryStatus::Kept)
+    );
+    assert_eq!(kept.fact.source.session, Some(SessionId::new("one")), "where it is from");
+    assert_eq!(kept.fact.source.edited_by.as_deref(), Some("ada"));
+    assert_eq!(fact(store, &kept.id).await, kept);
+    for (id, why) in
+        [(&proposed.id, "the words of the agent"), (&tabs.id, "what they were to replace")]
+    {
+        let replaced = fact(store, id).await;
+        assert_eq!(replaced.fact.status, MemoryStatus::Superseded, "{why}");
+        assert_eq!(replaced.superseded_by.as_ref(), Some(&kept.id), "{why}");
+    }
+    let found = MemoryFilter {
+        words: "blanks".into(),
+        statuses: vec![MemoryStatus::Kept],
+        ..MemoryFilter::default()
+    };
+    assert_eq!(texts(store, found).await, ["Use four blanks"], "it is found by its new words");
+    // What the agent wrote is not proposed again.
+    let again = by_call(said("Use two blanks", MemoryStatus::Proposed), "two", 1);
+    let again = store.remember_fact(&again, at(4)).await.expect("writable");
+    assert_eq!(again.fact.status, MemoryStatus::Superseded);
 }
 
 async fn m4_facts_are_found_by_any_word_best_first(store: &dyn Store) {
@@ -274,7 +383,7 @@ async fn m4_the_inbox_is_bounded(store: &dyn Store) {
     store.remember_fact(&again, at(1002)).await.expect("it is there already");
     store.remember_fact(&said("kept", MemoryStatus::Kept), at(1003)).await.expect("not the inbox");
     let one = id_of("fact 5", Some(HERE));
-    store.settle_memory(&one, MemoryStatus::Rejected, at(1004)).await.expect("writable");
+    store.settle_memory(&one, &MemoryDecision::reject(), at(1004)).await.expect("writable");
     store.remember_fact(&more, at(1005)).await.expect("there is room again");
 }
 

@@ -1,8 +1,13 @@
 //! Sessions as they are kept: their facts, a summary, the conversation, taken along as a file,
 //! removed. Not here: running one (`wiring`, `weir_engine`).
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use serde_json::Value;
+use weir_core::event::Event;
 use weir_core::ids::SessionId;
+use weir_core::session::SessionConfig;
 use weir_engine::engine::read_verified;
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::fact_of;
@@ -34,6 +39,23 @@ pub async fn load_session_facts(
 pub async fn meta(store: &dyn Store, id: &SessionId) -> anyhow::Result<SessionMeta> {
     let found = store.session_meta(id).await?;
     found.ok_or_else(|| usage(format!("session {id} is no longer in this store")))
+}
+
+/// The settings of a session as they are now; `None`: it was never opened.
+///
+/// # Errors
+/// The store cannot be read, or what stands there is not understood.
+pub async fn load_settings(
+    store: &dyn Store,
+    id: &SessionId,
+) -> anyhow::Result<Option<Arc<SessionConfig>>> {
+    let Some(record) = store.settings_fact(id).await? else { return Ok(None) };
+    Ok(match fact_of(&record)?.event.as_ref() {
+        Event::SessionOpened(fact) => Some(fact.config.clone()),
+        Event::SessionConfigured(fact) => Some(fact.config.clone()),
+        Event::ProfileSwitched(fact) => Some(fact.config.clone()),
+        _ => None,
+    })
 }
 
 /// A fact as the outside sees it (C6).

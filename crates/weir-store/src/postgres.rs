@@ -340,6 +340,10 @@ impl Store for PostgresStore {
         read::read_records(&mut *self.begin_work(READING).await?, session, from, limit).await
     }
 
+    async fn settings_fact(&self, session: &SessionId) -> Result<Option<Record>, StoreError> {
+        sessions::find_settings_fact(&mut *self.begin_work(READING).await?, session).await
+    }
+
     async fn session_meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
         sessions::find_summary(&mut *self.begin_work(READING).await?, session).await
     }

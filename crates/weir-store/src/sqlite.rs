@@ -278,6 +278,10 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn settings_fact(&self, session: &SessionId) -> Result<Option<Record>, StoreError> {
+        self.readers.with_connection(async |c| sessions::find_settings_fact(c, session).await).await
+    }
+
     async fn session_meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
         self.readers.with_connection(async |c| sessions::find_summary(c, session).await).await
     }

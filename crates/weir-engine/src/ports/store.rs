@@ -305,6 +305,11 @@ pub struct StorePause {
     pub reason: String,
 }
 
+/// Facts that have all settings of their session.
+const SETTINGS_KINDS: [&str; 3] = ["session.opened", "session.configured", "profile.switched"];
+/// Facts that are looked at for one at a time.
+const SETTINGS_BATCH: Seq = 256;
+
 /// The journal and everything kept beside it. One contract, the same tests for every store (D1).
 ///
 /// `append` may be called for many sessions at once; an implementation gathers what waits into one
@@ -335,6 +340,22 @@ pub trait Store: Send + Sync {
         from: Seq,
         limit: usize,
     ) -> Result<Vec<Record>, StoreError>;
+    /// The last fact that has all settings of a session; `None`: there is no such session. By default the
+    /// journal is read from its end.
+    async fn settings_fact(&self, session: &SessionId) -> Result<Option<Record>, StoreError> {
+        let mut end = self.session_meta(session).await?.map_or(0, |meta| meta.facts);
+        while end > 0 {
+            let from = end.saturating_sub(SETTINGS_BATCH - 1).max(1);
+            let limit = usize::try_from(end - from + 1).unwrap_or(usize::MAX);
+            let mut records = self.read_records(session, from, limit).await?;
+            records.retain(|record| SETTINGS_KINDS.contains(&record.kind.as_str()));
+            if let Some(found) = records.pop() {
+                return Ok(Some(found));
+            }
+            end = from - 1;
+        }
+        Ok(None)
+    }
     /// One session's summary.
     async fn session_meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError>;
     /// Sessions, newest first.

@@ -63,7 +63,7 @@ pub(crate) async fn list_ended<C: SqlConnection>(
     rows.iter().map(read_record).collect()
 }
 
-fn read_record(row: &impl SqlRow) -> Result<Record, StoreError> {
+pub(crate) fn read_record(row: &impl SqlRow) -> Result<Record, StoreError> {
     Ok(Record {
         session: SessionId::new(row.text(0)?),
         seq: row.number(1)?,

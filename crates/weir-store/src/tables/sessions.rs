@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use weir_core::ids::{BlobId, SessionId};
+use weir_core::record::Record;
 use weir_engine::ports::{LeaseOwner, Passage, SessionFilter, SessionMeta, StoreError};
 
+use super::asks::read_record;
 use crate::sql::{READING, SqlConnection, SqlRow, SqlStatement, SqlText, limit_of, sql};
 use crate::words::{SearchWords, text_around};
 
@@ -17,6 +19,11 @@ const SUMMARIES: SqlText = sql!(
   updated, facts, parent FROM sessions
   WHERE created IS NOT NULL AND (CAST($1 AS text) IS NULL OR workspace = $1)
   ORDER BY updated DESC, id DESC LIMIT $2"
+);
+const SETTINGS: SqlText = sql!(
+    "SELECT session, seq, ts, kind, CAST(v AS BIGINT), payload, hash FROM facts
+  WHERE session = $1 AND kind IN ('session.opened', 'session.configured', 'profile.switched')
+  ORDER BY seq DESC LIMIT 1"
 );
 const BLOB: SqlText = sql!("SELECT bytes FROM blobs WHERE id = $1");
 
@@ -48,6 +55,15 @@ pub(crate) fn read_summary(row: &impl SqlRow) -> Result<SessionMeta, StoreError>
         facts: row.number(8)?,
         parent: row.optional_text(9)?.map(SessionId::new),
     })
+}
+
+pub(crate) async fn find_settings_fact<C: SqlConnection>(
+    connection: &mut C,
+    session: &SessionId,
+) -> Result<Option<Record>, StoreError> {
+    let statement = SqlStatement::new(SETTINGS).bind(session.as_str());
+    let rows = connection.fetch_rows(READING, statement).await?;
+    rows.first().map(read_record).transpose()
 }
 
 pub(crate) async fn find_summary<C: SqlConnection>(

@@ -74,6 +74,7 @@ pub(crate) use every_store;
 every_store! {
     d2_facts_come_back_as_they_were_written
     d2_an_empty_journal_reads_as_nothing
+    d2_the_settings_that_hold_are_found_at_once
     d2_a_living_owner_keeps_the_lease
     d2_a_dead_owner_loses_the_lease_and_its_appends_fail
     d2_a_lease_given_back_is_void
@@ -121,6 +122,25 @@ async fn d2_an_empty_journal_reads_as_nothing(store: &dyn Store) {
     let missing = store.delete_session(&session).await.expect_err("nothing to delete");
     assert_eq!(missing.to_string(), "session nobody does not exist in this store");
     assert!(matches!(store.read_blob(&blob_id(b"x")).await, Err(StoreError::Missing { .. })));
+}
+
+async fn d2_the_settings_that_hold_are_found_at_once(store: &dyn Store) {
+    let mut scribe = Scribe::new(store, "one").await;
+    let session = scribe.lease.session.clone();
+    assert_eq!(store.settings_fact(&session).await.expect("readable"), None);
+    // The last one counts, however much follows it.
+    for (kind, count) in [("session.opened", 3), ("profile.switched", 300), ("run.started", 2)] {
+        let mut append = scribe.next(1);
+        let record = &mut append.records[0];
+        record.kind = kind.into();
+        record.hash = record.hash_after(&scribe.last);
+        store.append(append.clone()).await.expect("this append fits");
+        scribe.wrote(&append);
+        scribe.write(store, count).await;
+    }
+    let found = store.settings_fact(&session).await.expect("readable").expect("there is one");
+    assert_eq!((found.kind.as_str(), found.seq), ("profile.switched", 5));
+    assert_eq!(store.read_records(&session, 5, 1).await.expect("readable"), [found]);
 }
 
 async fn d2_a_living_owner_keeps_the_lease(store: &dyn Store) {

@@ -13,7 +13,7 @@ use weir_core::tool::ResultEffect;
 use weir_engine::blobs::mentioned_blobs;
 use weir_engine::folded::FoldedSession;
 use weir_engine::hub::PublishedFact;
-use weir_engine::open_asks::list_open_asks;
+use weir_engine::open_asks::{list_open_asks, list_open_requests};
 use weir_engine::ports::Store;
 
 use crate::play::Played;
@@ -52,6 +52,12 @@ pub async fn kept_asks_are_those_of_the_journal(
     let kept: BTreeSet<String> =
         kept.iter().map(|open| open.asked.fact.name().to_owned()).collect();
     ensure!(kept == open, "R5: {kept:?} is kept as open, and {open:?} is");
+    let requests = list_open_requests(store, session).await?;
+    let journaled = folded.open_requests();
+    ensure!(
+        requests == journaled,
+        "R5: {requests:?} is told as open, and the journal says {journaled:?}"
+    );
     let ended = store.ended_runs(Timestamp(0)).await?;
     let ended = ended.iter().find(|record| record.session == *id).map(|record| record.seq);
     let facts = store.read_records(id, 1, usize::MAX).await?;

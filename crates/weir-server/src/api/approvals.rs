@@ -15,10 +15,11 @@ use weir_core::tool::NamedGrant;
 use weir_core::view::transcript::PendingAsk;
 use weir_engine::family;
 use weir_engine::folded::WithTimestamp;
+use weir_engine::open_asks::find_open_ask;
 
 use super::page::{ListPage, PageQuery};
 use crate::inbox::{InboxEntry, list_inbox};
-use crate::live::fold::{self, FoldedSession};
+use crate::live::fold::FoldedSession;
 use crate::live::tell::SettledApproval;
 use crate::live::title;
 use crate::problem::{HandlerResult, ProblemDetails};
@@ -138,10 +139,7 @@ impl ApprovalInboxItem {
     /// What a session waits for, itself or by way of it a sub-agent. `title`: what the session is
     /// called in which it is shown.
     fn of_ask(session: &SessionId, asked: &WithTimestamp<PendingAsk>, title: &str) -> Self {
-        let asker = match &asked.fact {
-            PendingAsk::AgentApproval(fact) => &fact.agent,
-            PendingAsk::Approval(_) | PendingAsk::Question(_) => session,
-        };
+        let asker = asked.fact.asking_session(session);
         let item = ApprovalInboxItem {
             id: approval_address(asker, asked.fact.name()),
             session: asker.clone(),
@@ -235,14 +233,11 @@ async fn get(
     Path(id): Path<String>,
 ) -> HandlerResult<Json<ApprovalInboxItem>> {
     let (session, whole) = parse_approval_address(&id)?;
-    let folded = fold::load_session_fold(space.store().as_ref(), &session).await?;
-    let name = approval_address(&session, &whole);
-    let found = waiting_of(&folded, "").into_iter().find(|waiting| waiting.id == name);
-    let mut found =
-        found.ok_or_else(|| ProblemDetails::not_found(format!("an open approval {id}")))?;
-    let top = space.store().session_meta(&found.top).await?;
-    found.title = top.map(|meta| meta.title).unwrap_or_default();
-    Ok(Json(found))
+    let store = space.store();
+    let open = find_open_ask(store.as_ref(), &session, &whole).await?;
+    let open = open.ok_or_else(|| ProblemDetails::not_found(format!("an open approval {id}")))?;
+    let title = store.session_meta(&open.session).await?.map(|meta| meta.title).unwrap_or_default();
+    Ok(Json(ApprovalInboxItem::of_ask(&open.session, &open.asked, &title)))
 }
 
 /// Answers an approval. It is named by its address, or as it stands in events.

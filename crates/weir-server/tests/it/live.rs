@@ -521,8 +521,12 @@ async fn g4_an_answer_from_another_terminal_counts_and_the_first_one_wins() {
     assert!(first["diff"].as_str().is_some_and(|diff| diff.contains("+one")), "{first}");
     let name = first["id"].as_str().expect("a name");
     assert_eq!(name, format!("{session}.a1"));
-    served.house.ok(&["approvals", "answer", &format!("{session}-a1"), "once"]);
     let path = format!("/api/v1/approvals/{name}");
+    let (status, alone) = admin.api("GET", &path, None).await;
+    assert_eq!((status, &alone), (200, &first), "one alone is told as in the list");
+    served.house.ok(&["approvals", "answer", &format!("{session}-a1"), "once"]);
+    let (status, gone) = admin.api("GET", &path, None).await;
+    assert_eq!((status, &gone["code"]), (404, &json!("not_found")), "it does not wait any more");
     let deny = json!({ "decision": "deny", "reason": "too late" });
     let (status, late) = admin.api("POST", &path, Some(deny)).await;
     assert_eq!((status, &late["code"]), (409, &json!("answered")), "{late}");

@@ -4,7 +4,7 @@ use crate::event::{
     AgentAnswered, AgentAsked, ApprovalRequested, ApprovalResolved, Decision, QuestionAnswered,
     QuestionAsked, SharedFact,
 };
-use crate::ids::CallId;
+use crate::ids::{CallId, SessionId};
 use crate::view::told::{decision_text, one_line};
 
 use super::{CallNote, CallStage, PlacedFact, Transcript, TranscriptChange as Change};
@@ -61,6 +61,14 @@ impl PendingAsk {
             PendingAsk::Approval(fact) => fact.call,
             PendingAsk::AgentApproval(fact) => fact.call,
             PendingAsk::Question(fact) => fact.call,
+        }
+    }
+
+    /// The session that asks, where it is shown in `shown`: that one, or a sub-agent of it.
+    pub fn asking_session<'a>(&'a self, shown: &'a SessionId) -> &'a SessionId {
+        match self {
+            PendingAsk::AgentApproval(fact) => &fact.agent,
+            PendingAsk::Approval(_) | PendingAsk::Question(_) => shown,
         }
     }
 

@@ -279,7 +279,7 @@ impl Provenance<'static> {
 pub const RECENT_CALLS: usize = 15;
 
 /// A call as the repetition gate remembers it (L6).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecentCall {
     /// Name of the tool.
     pub tool: String,

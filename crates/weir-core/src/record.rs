@@ -1,7 +1,10 @@
-//! The envelope in which a fact is stored, and the hash chain over envelopes (D2).
+//! The envelope in which a fact is stored, and the hash chain over envelopes (D2); and the envelope of a snapshot
+//! of their fold.
 //!
 //! A store sees records and never looks into their payload. The text of the payload is kept
 //! exactly as it was first written, so the chain never depends on how JSON is printed today.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -31,6 +34,23 @@ pub struct Record {
     pub payload: String,
     /// Lower-case hex of the SHA-256 over the record before and this one.
     pub hash: String,
+}
+
+/// The fold of the first facts of a journal, as it is kept beside it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionSnapshot {
+    /// The session.
+    pub session: SessionId,
+    /// How many facts were folded: the place of the last of them.
+    pub seq: Seq,
+    /// Hash of the record at that place.
+    pub record_hash: String,
+    /// [`crate::session::SNAPSHOT_FORMAT`] of the program that made it.
+    pub format: String,
+    /// The fold, as JSON.
+    pub state: Arc<str>,
+    /// Lower-case hex of the SHA-256 over everything above.
+    pub digest: String,
 }
 
 impl Record {

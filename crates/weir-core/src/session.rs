@@ -57,6 +57,7 @@ mod refused;
 mod sent;
 #[cfg(test)]
 mod share_tests;
+mod snapshot;
 mod solving;
 mod spent;
 #[cfg(test)]
@@ -76,6 +77,7 @@ pub use models::ModelWish;
 use pending::PendingBlocks;
 pub use recipe::PlanWork;
 pub use sent::{SENT_NAMES_MAX, SentInput, SentInputs};
+pub use snapshot::{SNAPSHOT_FORMAT, SessionSnapshot, SnapshotError};
 use spent::SessionSpending;
 use window::ContextWindow;
 
@@ -95,7 +97,7 @@ pub enum SessionStatus {
 }
 
 /// One conversation: the fold of its journal.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Session {
     id: SessionId,
     config: Option<Arc<SessionConfig>>,
@@ -104,6 +106,7 @@ pub struct Session {
     tools: Arc<Vec<ToolSpec>>,
     visible: Vec<String>,
     facts: Seq,
+    #[serde(with = "snapshot::exact_time")]
     last: Timestamp,
     title: String,
     history: MessageHistory,
@@ -119,6 +122,7 @@ pub struct Session {
     /// Deferred tools that were loaded in this run.
     found: BTreeSet<String>,
     /// Facts that follow from the last one and are not journaled yet.
+    #[serde(with = "snapshot::facts_due")]
     due: VecDeque<Event>,
     /// What happened, as condensing tells it.
     activity: ActivityLog,
@@ -165,6 +169,7 @@ pub struct Session {
     /// Alerts that have no fact of their own yet: kind and detail.
     alerts_due: VecDeque<(AlertName, String)>,
     usage: Usage,
+    #[serde(with = "snapshot::exact_sum")]
     cost: Option<f64>,
     /// The same for the session's cap, which a price that is set later can hold.
     spent: SessionSpending,
@@ -178,13 +183,15 @@ pub struct Session {
     /// Images of the last reply that have no fact of their own yet.
     images_due: VecDeque<(TurnId, StoredMedia)>,
     /// Calls whose permit was taken in this life of the program. Not part of the fold.
+    #[serde(skip)]
     issued: BTreeSet<CallId>,
     /// What was found about steps that are not due and are asked about with no other (U8). Not part of
     /// the fold: another life of the program looks again.
+    #[serde(skip)]
     looked_ahead: BTreeMap<CallId, Effects>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Counters {
     turn: u32,
     call: u32,
@@ -195,7 +202,7 @@ struct Counters {
 }
 
 /// A switch of profile that was judged and is not made yet.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct ProfileSwitch {
     profile: String,
     reason: String,
@@ -205,7 +212,7 @@ struct ProfileSwitch {
 }
 
 /// An input that was accepted and not yet delivered.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UndeliveredInput {
     /// Number of the input in its session.
     pub input: InputId,
@@ -217,16 +224,18 @@ pub struct UndeliveredInput {
     pub scheduled: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct RunState {
     id: RunId,
     trigger: RunTrigger,
+    #[serde(with = "snapshot::exact_time")]
     started: Timestamp,
     /// Time in which no program had the session: does not count towards its wall time.
     away_ms: u64,
     phase: RunPhase,
     cancel: Option<(CancelCause, String)>,
     iterations: u32,
+    #[serde(with = "snapshot::exact_optional_time")]
     turn_started: Option<Timestamp>,
     tool_calls: u32,
     /// Calls that asked the stronger model and were not refused at once.
@@ -241,8 +250,10 @@ struct RunState {
     unanswered: bool,
     mismatches: u32,
     usage: Usage,
+    #[serde(with = "snapshot::exact_sum")]
     cost: Option<f64>,
     text: String,
+    #[serde(with = "snapshot::exact_value")]
     output: Option<Value>,
     denials: Vec<Denial>,
     changed: BTreeSet<String>,
@@ -266,7 +277,7 @@ struct RunState {
     solving: solving::SolvingRun,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum RunPhase {
     /// The scene is looked at.
     Look,
@@ -284,11 +295,12 @@ enum RunPhase {
     Ending(crate::event::RunStatus, Option<String>),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct TurnState {
     id: TurnId,
     stage: TurnStage,
     /// A request that is due is not prepared before this moment (back-off).
+    #[serde(with = "snapshot::exact_time")]
     not_before: Timestamp,
     attempts: u32,
     /// The label of its request.
@@ -310,7 +322,7 @@ struct TurnState {
     recipe: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum TurnStage {
     /// The calls of a recipe are to be made.
     Stepping,

@@ -7,6 +7,8 @@
 //! every mode, until a person lets that very call run again. An answer to a question that did not tell of
 //! an outcome says nothing about it (decision 43).
 
+use serde::{Deserialize, Serialize};
+
 use crate::governance::filter::one_line;
 use crate::ids::CallId;
 
@@ -16,7 +18,7 @@ const TOLD_MAX: usize = 5;
 const SETTLED_MAX: usize = 64;
 
 /// A call of which nobody knows whether it took effect.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownOutcome {
     /// Number of the call in its session.
     pub call: CallId,

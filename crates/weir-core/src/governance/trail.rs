@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use serde::{Deserialize, Serialize};
+
 use super::Provenance;
 use crate::ids::CallId;
 use crate::tool::{Effects, HostEffect};
@@ -30,7 +32,7 @@ const SEARCHES: [&str; 2] = ["web_search", "anti_echo_search"];
 
 /// The links that a session was led to, and what following them has told. Part of the fold of its
 /// journal: `call.judged` has the bits, `call.finished` the links.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkTrail {
     /// Each link with the least that choosing it tells.
     links: Arc<BTreeMap<String, u32>>,
@@ -47,7 +49,7 @@ pub struct LinkTrail {
 }
 
 /// Who led to a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LinkSource {
     /// The person, a followed link, or a session that held nothing private.
     Plain,

@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::CallFinished;
 use crate::ids::CallId;
 use crate::tool::{PathAccess, ResultEffect};
@@ -20,14 +22,44 @@ const FAILURES_MAX: usize = 20;
 const LINE_MAX: usize = 160;
 
 /// What became of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileTouch {
-    pub(super) what: &'static str,
+    pub(super) what: FileTouchKind,
     pub(super) call: CallId,
 }
 
+/// What was done with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum FileTouchKind {
+    Read,
+    Changed,
+    Created,
+    MovedAway,
+    MovedHere,
+    Deleted,
+}
+
+impl FileTouchKind {
+    /// Nothing of it is another than before.
+    pub(super) fn is_read(self) -> bool {
+        self == FileTouchKind::Read
+    }
+
+    /// The words that condensing tells it by.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            FileTouchKind::Read => "read",
+            FileTouchKind::Changed => "changed",
+            FileTouchKind::Created => "created",
+            FileTouchKind::MovedAway => "moved away",
+            FileTouchKind::MovedHere => "moved here",
+            FileTouchKind::Deleted => "deleted",
+        }
+    }
+}
+
 /// What happened so far.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct ActivityLog {
     pub(super) files: BTreeMap<String, FileTouch>,
     pub(super) outcomes: VecDeque<String>,
@@ -54,20 +86,20 @@ impl ActivityLog {
         let Some(inspection) = inspection.filter(|_| f.ok) else { return };
         for path in &inspection.effects.paths {
             let what = match path.access {
-                PathAccess::Read => "read",
+                PathAccess::Read => FileTouchKind::Read,
                 PathAccess::List => continue,
-                PathAccess::Write => "changed",
-                PathAccess::Create => "created",
-                PathAccess::MoveFrom => "moved away",
-                PathAccess::MoveTo => "moved here",
-                PathAccess::Delete => "deleted",
+                PathAccess::Write => FileTouchKind::Changed,
+                PathAccess::Create => FileTouchKind::Created,
+                PathAccess::MoveFrom => FileTouchKind::MovedAway,
+                PathAccess::MoveTo => FileTouchKind::MovedHere,
+                PathAccess::Delete => FileTouchKind::Deleted,
             };
             self.touch_file(&path.path, what, f.call);
         }
         for path in &f.changed {
             let known = self.files.get(path).is_some_and(|touch| touch.call == f.call);
             if !known {
-                self.touch_file(path, "changed", f.call);
+                self.touch_file(path, FileTouchKind::Changed, f.call);
             }
         }
         let started = inspection.effects.commands.iter().find(|command| command.background);
@@ -84,15 +116,15 @@ impl ActivityLog {
         }
     }
 
-    fn touch_file(&mut self, path: &str, what: &'static str, call: CallId) {
+    fn touch_file(&mut self, path: &str, what: FileTouchKind, call: CallId) {
         // What was changed stays told as changed, also when it is read again.
-        let keeps = self.files.get(path).is_some_and(|old| what == "read" && old.what != "read");
+        let keeps = what.is_read() && self.files.get(path).is_some_and(|old| !old.what.is_read());
         if !keeps {
             self.files.insert(path.to_string(), FileTouch { what, call });
         }
         while self.files.len() > FILES_MAX {
             let oldest = self.files.iter().min_by_key(|(_, touch)| {
-                let read_first = u8::from(touch.what != "read");
+                let read_first = !touch.what.is_read();
                 (read_first, touch.call)
             });
             let Some(oldest) = oldest.map(|(path, _)| path.clone()) else { return };

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{AgentAsked, AgentFinished, AgentNews, AgentSpawned, Denial, Event, RunStatus};
 use crate::ids::{ApprovalId, CallId, SessionId, Timestamp};
 use crate::profile::narrower_bound;
@@ -12,7 +14,7 @@ use super::child::{self, BudgetShare};
 use super::{CallState, Session, limits};
 
 /// A sub-agent as its parent knows it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct KnownChild {
     spawned: Box<AgentSpawned>,
     finished: bool,

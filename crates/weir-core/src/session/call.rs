@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{ApprovalLine, ApprovalRequested, CallJudged};
@@ -21,7 +22,7 @@ use super::program::StepPlace;
 use super::together;
 
 /// One call of the current turn.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CallState {
     /// Number of the call in its session.
     pub id: CallId,
@@ -30,6 +31,7 @@ pub struct CallState {
     /// The arguments, with the words of the handles that they name.
     pub input: Value,
     /// The arguments as they were written, where they name handles (U6).
+    #[serde(with = "super::snapshot::exact_value")]
     pub written: Option<Value>,
     /// The foreign words that it carries by them.
     pub(super) carried: Vec<CarriedWords>,
@@ -54,7 +56,7 @@ pub struct CallState {
 }
 
 /// How far a call is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum CallStage {
     /// To be looked at.
     Proposed,
@@ -79,7 +81,7 @@ pub(super) enum CallStage {
 }
 
 /// What is known of a call that was judged and did not start.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct CallClearance {
     /// What the gate said of it, or the question that was asked last.
     pub(super) reason: String,
@@ -119,10 +121,11 @@ impl CallClearance {
 }
 
 /// A question to a person whether a call may run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct OpenApproval {
     pub(super) approval: ApprovalId,
     /// When no answer is a denial.
+    #[serde(with = "super::snapshot::exact_optional_time")]
     pub(super) expires: Option<Timestamp>,
     /// What a lasting answer grants.
     pub(super) lent: LentRights,
@@ -132,7 +135,7 @@ pub(super) struct OpenApproval {
 }
 
 /// What a lasting answer grants.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct LentRights {
     /// Allow rules.
     pub(super) rules: Vec<Rule>,
@@ -143,15 +146,16 @@ pub(super) struct LentRights {
 }
 
 /// The start of a call.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct CallStart {
+    #[serde(with = "super::snapshot::exact_time")]
     pub(super) at: Timestamp,
     /// A person let it run.
     pub(super) confirmed: bool,
 }
 
 /// The answer to a call.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct CallResult {
     pub(super) ok: bool,
     pub(super) blocks: Vec<MessageBlock>,

@@ -7,6 +7,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{
     CondenseReason, ContextCondensed, ContextCondensing, ContextSummarised, Event, HistoryEntry,
     MessageOrigin, RunStatus,
@@ -51,7 +53,7 @@ const CANNOT_SHRINK: &str = "The conversation no longer fits the model's window 
                              shorter. Use a model with a larger window, or begin a new session.";
 
 /// Condensing that is under way.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum PendingCondensing {
     /// A helper model looks at what will be hidden; with what a person wants kept.
     Looking(CondenseReason, Option<KeepRequest>),
@@ -60,7 +62,7 @@ pub enum PendingCondensing {
 }
 
 /// What the last condensing hid.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct HiddenHistory {
     messages: Vec<Arc<Message>>,
     origins: Vec<MessageOrigin>,

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{CallFinished, CallJudged};
@@ -30,7 +31,7 @@ const MEMBERS_MAX: usize = 10_000;
 const EXTRACTED_ARGUMENT: &str = "text";
 
 /// The handles of a session.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct HandleTable {
     kept: BTreeMap<CallId, Arc<KeptWords>>,
     /// Calls whose words were given up for later ones.
@@ -42,7 +43,7 @@ pub(crate) struct HandleTable {
     members: BTreeMap<String, BTreeSet<String>>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct KeptWords {
     value: Value,
     bytes: usize,
@@ -50,7 +51,7 @@ struct KeptWords {
 }
 
 /// Foreign words in an argument of a call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CarriedWords {
     /// Path of the argument, as declarations name it: `message.body`.
     pub argument: String,

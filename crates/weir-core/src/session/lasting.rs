@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::Decision;
 use crate::governance::grants;
 use crate::governance::rules::{Rule, RuleOrigin};
@@ -19,7 +21,7 @@ const KINDS_MAX: usize = 256;
 
 /// How often the person said yes, each time to one call, by the kind of the question: what an answer
 /// that lasts would have added.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct SingleAgreements {
     by_kind: BTreeMap<String, u32>,
 }

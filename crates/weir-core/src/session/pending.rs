@@ -5,11 +5,13 @@
 //! program composes is journaled with the turn that tells it, so that a journal means the same to a
 //! later program whose sentences are others: the same bytes are sent, and the vendor's cache holds.
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::ToldPart;
 use crate::message::MessageBlock;
 
 /// Blocks that wait for the next turn.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct PendingBlocks {
     blocks: Vec<MessageBlock>,
     /// The places of those that are texts that this program composed, ascending.

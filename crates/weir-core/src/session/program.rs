@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::iter::Chain;
 use std::slice::IterMut;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{CallProposed, Event};
@@ -25,7 +26,7 @@ use crate::tool::{EffectClass, Inspection};
 use super::{CallStage, CallState, RunPhase, Session, TurnStage, TurnState};
 
 /// What makes a call a step of a program.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepPlace {
     /// The call of the program.
     pub of: CallId,

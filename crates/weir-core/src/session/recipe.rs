@@ -2,6 +2,7 @@
 //! after each (L16). Not here: how calls are judged and run, which is as for any other call; what is
 //! put into a call (`crate::recipe::plan`).
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{
@@ -35,7 +36,7 @@ const TOLD_SHARE: f64 = 0.4;
 const REASON_CHARS_MAX: usize = 300;
 
 /// What a run makes of a recipe.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RecipeGuide {
     recipe: String,
     name: String,
@@ -50,7 +51,7 @@ pub(super) struct RecipeGuide {
 }
 
 /// How the run came to the recipe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum RecipeRoute {
     /// It stands in the prompt; the agent may follow it.
     Told,
@@ -61,7 +62,7 @@ enum RecipeRoute {
 }
 
 /// How far it is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 enum RecipeProgress {
     /// Nothing is followed.
     Told,

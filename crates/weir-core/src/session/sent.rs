@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::{InputId, RunId, Seq};
 
 /// Names that are remembered; of more, those whose inputs were accepted first are forgotten. Names
@@ -11,7 +13,7 @@ use crate::ids::{InputId, RunId, Seq};
 pub const SENT_NAMES_MAX: usize = 1_024;
 
 /// An input that a face sent under a name of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentInput {
     /// Number of the input in its session.
     pub input: InputId,
@@ -23,7 +25,7 @@ pub struct SentInput {
 
 /// The last [`SENT_NAMES_MAX`] inputs that faces sent under names. The same facts in the same order
 /// leave the same names.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentInputs {
     by_name: BTreeMap<String, SentInput>,
 }

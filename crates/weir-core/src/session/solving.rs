@@ -1,6 +1,8 @@
 //! What of a run could become a recipe (M5): what was said, and its calls in the order in which they
 //! were asked for. Bounded, whatever the run does. Not here: what is made of it (`recipe::learn`).
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{CallFinished, RunFinished, RunStatus, RunTrigger};
 use crate::ids::CallId;
 use crate::message::{MessageBlock, plain_text};
@@ -15,7 +17,7 @@ const INPUT_BYTES_MAX: usize = 24_000;
 const SAID_CHARS_MAX: usize = 2_000;
 
 /// A run that is under way, as an example.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct SolvingRun {
     said: String,
     calls: Vec<(CallId, SolvedCall)>,

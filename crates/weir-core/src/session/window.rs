@@ -42,7 +42,7 @@ const CUT_COUNTED_MIN: f64 = 1_000.0;
 const BLOCK_BYTES: u64 = 24;
 
 /// What something takes of the window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct WindowWeight {
     /// Bytes of text.
     pub(super) bytes: u64,
@@ -64,7 +64,7 @@ impl WindowWeight {
 }
 
 /// What is known about the window.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ContextWindow {
     ratio: f64,
     /// A vendor has counted.

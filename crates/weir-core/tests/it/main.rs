@@ -7,6 +7,7 @@ mod policy;
 mod program_law;
 mod random_sessions;
 mod recipe_law;
+mod snapshots;
 mod unknown;
 mod unknown_law;
 mod vouching;

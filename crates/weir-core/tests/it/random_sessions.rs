@@ -15,113 +15,25 @@ use weir_core::event::{
 };
 use weir_core::governance::label::Label;
 use weir_core::governance::lease::LeaseTerms;
-use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::governance::{FilterContext, filter_result};
 use weir_core::ids::{CallId, CheckpointId, InputId, SessionId, Timestamp};
 use weir_core::input::{
     ApprovalAnswer, EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput,
 };
 use weir_core::message::{Message, MessageBlock, Role};
-use weir_core::model::{
-    FailureClass, ModelInfo, ModelRef, ModelReply, ReplyBlock, ReplyCall, StopReason, Usage,
-};
-use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
+use weir_core::model::{FailureClass, ModelReply, ReplyBlock, ReplyCall, StopReason, Usage};
 use weir_core::recipe::{PlannedCall, RecipeMatch, RecipeStanding, StepExpectation};
 use weir_core::session::condense::KeepRequest;
-use weir_core::session::{Session, SessionConfig, SessionStatus};
+use weir_core::session::{Session, SessionStatus};
 use weir_core::skill::SkillNote;
 use weir_core::tool::{
     AgentControl, EffectClass, Effects, FileState, Inspection, PathAccess, PathEffect, PathPlace,
-    PlanItem, PlanStatus, PlannedChange, RawResult, ToolGroup, ToolSpec,
+    PlanItem, PlanStatus, PlannedChange, RawResult,
 };
 
-/// A small generator: the same numbers for the same seed, everywhere.
-struct Dice(u64);
+mod settings;
 
-impl Dice {
-    fn next(&mut self) -> u64 {
-        // SplitMix64: full period, no state to warm up.
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-}
-
-const TOOLS: [(&str, bool); 8] = [
-    ("look", true),
-    ("search", true),
-    ("write", false),
-    ("once", false),
-    ("send", true),
-    ("ask", false),
-    ("finish", false),
-    ("program", false),
-];
-
-fn config(dice: &mut Dice) -> SessionConfig {
-    let spec = |(name, parallel_safe): &(&str, bool)| ToolSpec {
-        name: (*name).into(),
-        description: String::new(),
-        group: ToolGroup::Agent,
-        input_schema: json!({ "type": "object" }).into(),
-        deferred: false,
-        parallel_safe: *parallel_safe,
-        poll: false,
-        keeps_result: false,
-        timeout_ms: None,
-    };
-    let mut rules = RuleSet::new(RuleContext::default());
-    if dice.one_in(3) {
-        let origin = RuleOrigin::new("test");
-        rules.add(rules.parse_rule(RuleAction::Deny, "Edit(secret/**)", origin).expect("a rule"));
-    }
-    let name = ModelRef { provider: "script".into(), name: "random".into() };
-    let model = ModelInfo {
-        // A small one is condensed again and again.
-        window: [100_000, 0, 600, 900, 1_500, 3_000][dice.below(6) as usize],
-        max_output: 1_000,
-        ..ModelInfo::with_name(name)
-    };
-    SessionConfig {
-        permission: PermissionMode::ALL[dice.below(4) as usize],
-        rules,
-        limits: Limits {
-            max_iterations: 2 + dice.below(12) as u32,
-            max_tool_calls: dice.one_in(5).then(|| 3 + dice.below(6) as u32),
-            consecutive_mistake_limit: [0, 3][dice.below(2) as usize],
-            rate_limit_ms: [0, 0, 50][dice.below(3) as usize],
-            parallel_calls: 1 + dice.below(4) as u32,
-            program_steps: [2, 5, 200][dice.below(3) as usize],
-            budget_tokens: dice.one_in(8).then_some(2_000),
-            run_timeout_ms: dice.one_in(6).then_some(20_000),
-            power_steering_frequency: [0, 3][dice.below(2) as usize],
-            ..Limits::default()
-        },
-        tools: Arc::new(TOOLS.iter().map(spec).collect()),
-        condensing: weir_core::session::CondensingSettings {
-            enabled: !dice.one_in(6),
-            threshold: 70,
-        },
-        memory: weir_core::session::MemoryPolicy {
-            after_run: dice.one_in(3),
-            ..weir_core::session::MemoryPolicy::default()
-        },
-        system: "You are a test.".into(),
-        externalize_over: 2_000,
-        output_schema: dice.one_in(9).then(|| json!({ "type": "string" })),
-        strict: dice.one_in(6),
-        attended: dice.one_in(2),
-        ..SessionConfig::with_defaults("/w", built_in_profiles().remove(0), model)
-    }
-}
+use settings::{Dice, TOOLS, config};
 
 struct Played {
     session: Session,
@@ -229,9 +141,35 @@ impl Played {
         self.crashes += 1;
         let loose = (self.facts.len() - self.durable) as u64;
         let keep = self.durable + self.dice.below(loose + 1) as usize;
+        // At every third: each folds the journal twice more.
+        let with_snapshots = self.crashes % 3 == 1;
+        if with_snapshots {
+            self.check_snapshot();
+        }
         self.facts.truncate(keep);
         self.session = replay(&self.facts);
+        if with_snapshots {
+            self.take_up_from_snapshot();
+        }
         self.input(SessionInput::Command(SessionCommand::Resume { engine: "test".into() }));
+    }
+
+    /// A snapshot of the session that lives holds what its journal says, and nothing else (Q10).
+    fn check_snapshot(&self) {
+        let snapshot = self.session.to_snapshot("hash").expect("every fold has a form");
+        let restored = snapshot.restore(self.session.id()).expect("it is whole");
+        assert_eq!(format!("{restored:?}"), format!("{:?}", replay(&self.facts)));
+    }
+
+    /// The journal that survived, folded from a snapshot on, is what folding all of it gives (Q10). With
+    /// that the session goes on.
+    fn take_up_from_snapshot(&mut self) {
+        let (before, after) = self.facts.split_at(self.facts.len() * 2 / 3);
+        let snapshot = replay(before).to_snapshot("hash").expect("every fold has a form");
+        let mut restored = snapshot.restore(self.session.id()).expect("it is whole");
+        after.iter().for_each(|(ts, event)| restored.apply(*ts, event));
+        assert_eq!(format!("{restored:?}"), format!("{:?}", self.session));
+        self.session = restored;
     }
 
     #[expect(clippy::too_many_lines, reason = "one exhaustive match, an answer to each effect")]

@@ -1,9 +1,11 @@
 //! What an earlier call of a recipe gives to later ones. Not here: how it is put in.
 
+use serde::{Deserialize, Serialize};
+
 use crate::tool::built_in::{ToolTrait, has_trait};
 
 /// What an earlier call gave.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepOutput {
     /// Text of the result.
     pub text: String,

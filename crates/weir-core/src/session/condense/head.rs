@@ -8,6 +8,7 @@ use crate::message::{Message, MessageBlock, plain_text};
 use crate::prompt;
 use crate::tool::PlanStatus;
 
+use super::super::activity_log::FileTouch;
 use super::{CondensePlan, Session};
 
 /// Share of the window for what persons said, and for the summary with its slots.
@@ -110,8 +111,9 @@ impl Session {
         push_slot(&mut out, "Open tasks", items, room / 5, "");
         push_slot(&mut out, "Also said by the person", left_out.iter().cloned(), room / 8, "");
         let mut files: Vec<_> = self.activity.files.iter().collect();
-        files.sort_by_key(|(_, touch)| (touch.what == "read", std::cmp::Reverse(touch.call)));
-        let files = files.into_iter().map(|(path, t)| format!("{path}: {} ({})", t.what, t.call));
+        files.sort_by_key(|(_, touch)| (touch.what.is_read(), std::cmp::Reverse(touch.call)));
+        let told = |path: &str, t: &FileTouch| format!("{path}: {} ({})", t.what.as_str(), t.call);
+        let files = files.into_iter().map(|(path, touch)| told(path, touch));
         push_slot(&mut out, "Files touched", files, room / 4, "");
         let failures = self.activity.failures.iter().rev().cloned();
         push_slot(&mut out, "What failed, newest first", failures, room / 8, "");

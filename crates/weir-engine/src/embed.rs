@@ -36,7 +36,9 @@ use weir_core::prompt::{self, PromptScene};
 use weir_core::session::{MemoryPolicy, RecipePolicy, SessionConfig};
 use weir_core::tool::defer::{self, ToolLoading};
 
-use crate::engine::{Engine, EngineError, EngineParts, SessionOptions, SessionResources};
+use crate::engine::{
+    Engine, EngineError, EngineParts, SNAPSHOT_EVERY, SessionOptions, SessionResources,
+};
 use crate::lease_owner::this_process;
 use crate::ports::{
     Checkpoints, Model, NoDocuments, NoHooks, NoProcesses, NoProfiles, NoWeb, OwnGate, Store, Tool,
@@ -123,6 +125,7 @@ impl AgentBuilder {
             principal: NOBODY.into(),
             version: env!("CARGO_PKG_VERSION").into(),
             secrets: Vec::new(),
+            snapshot_every: SNAPSHOT_EVERY,
             observers: Arc::default(),
         };
         AgentBuilder {

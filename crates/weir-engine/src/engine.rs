@@ -21,7 +21,7 @@ use crate::children::ChildOpener;
 use crate::command_channel::CommandSender;
 pub use crate::error::EngineError;
 use crate::hub::UpdateHub;
-pub use crate::journal::{Loaded, load, read_verified, visit_records};
+pub use crate::journal::{Loaded, fold_journal, load, read_verified, visit_records};
 use crate::ledger::JournalWriter;
 pub use crate::parts::EngineParts;
 use crate::ports::{HookMoment, Lease, NoScripts, NoServers, StoreError};
@@ -30,6 +30,8 @@ pub use crate::session_handle::{Ended, SessionHandle};
 use crate::session_loop::SessionLoop;
 pub use crate::session_options::{SessionOptions, SessionResources};
 use crate::session_time::SessionTime;
+pub use crate::snapshots::SNAPSHOT_EVERY;
+use crate::snapshots::SnapshotKeeper;
 use crate::submit::InputSubmission;
 use crate::worker_context::WorkerContext;
 use crate::workers::Workers;
@@ -130,13 +132,14 @@ impl Engine {
                 return Err(error);
             }
         };
-        let Loaded { session, last, created, parent } = loaded;
+        let Loaded { session, last, created, parent, snapshot } = loaded;
         // A run that was under way goes on without another look: what it reads is judged by these.
         if let Some(config) = session.config().filter(|_| session.run().is_some()) {
             hold_marks(self.parts.store.as_ref(), &options.workspace, config).await;
         }
         let mut start = SessionStart::new(self, lease, session, last.as_ref(), &options);
         start.ledger.set_origin(created, parent);
+        start.snapshots = SnapshotKeeper::new(self.parts.snapshot_every, snapshot);
         let engine = self.parts.version.clone();
         start.record_command(self, SessionCommand::Resume { engine });
         let changed = start.session.config().map(|old| changed_settings_text(old, &options.config));
@@ -237,6 +240,7 @@ struct SessionStart {
     ledger: JournalWriter,
     lease: Lease,
     hub: Arc<UpdateHub>,
+    snapshots: SnapshotKeeper,
 }
 
 impl SessionStart {
@@ -251,7 +255,8 @@ impl SessionStart {
         let mut ledger = JournalWriter::new(lease.clone(), engine.parts.principal.clone(), last);
         ledger.set_secrets(&engine.parts.secrets);
         let hub = Arc::new(UpdateHub::new(session.fact_count()));
-        SessionStart { session, ledger, lease, hub }
+        let snapshots = SnapshotKeeper::new(engine.parts.snapshot_every, 0);
+        SessionStart { session, ledger, lease, hub, snapshots }
     }
 
     fn record_command(&mut self, engine: &Engine, command: SessionCommand) {
@@ -306,6 +311,7 @@ impl SessionStart {
             context,
             session: self.session,
             ledger: self.ledger,
+            snapshots: self.snapshots,
             model: options.model,
             conversation: None,
             messages,
@@ -317,7 +323,7 @@ impl SessionStart {
             writing: None,
             read: HashSet::new(),
             closing: false,
-            learning: JoinSet::new(),
+            behind: JoinSet::new(),
         };
         let (ended, task) = spawn_session_loop(loop_, lease);
         let task = Some(task);

@@ -1,15 +1,19 @@
 //! Reading the journal of a session from the store: folded, record by record, or whole with its hash
-//! chain checked. Not here: writing it (`ledger`, `pen`).
+//! chain checked. Not here: writing it (`ledger`, `pen`), and when its fold is kept (`snapshots`).
+//!
+//! Whoever opens a session reads the facts since its last snapshot ([`load`]); whoever proves one reads
+//! them all ([`read_verified`]).
 
 use std::ops::ControlFlow;
 
 use weir_core::event::Event;
-use weir_core::ids::{Seq, SessionId};
+use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::record::{GENESIS, Record, verify_chain};
 use weir_core::session::Session;
 
 use crate::error::EngineError;
-use crate::ports::{Store, StoreError, fact_of};
+use crate::ports::{PublishedFact, Store, StoreError, fact_of};
+use crate::snapshots::find_snapshot;
 
 /// Records read at once.
 const READ_BATCH: usize = 4_096;
@@ -21,40 +25,79 @@ pub struct Loaded {
     /// The last record of the journal.
     pub last: Option<Record>,
     /// When it was opened.
-    pub created: weir_core::ids::Timestamp,
+    pub created: Timestamp,
     /// The session it was forked from.
     pub parent: Option<SessionId>,
+    /// Facts of the snapshot that it was opened from; 0: all were folded.
+    pub snapshot: Seq,
 }
 
-/// Folds the journal of `id`.
+/// Folds the journal of `id`, from the fold that is kept of its beginning where there is one that fits.
+/// It fits when this very program made it, its bytes are those that were written, and the journal's own
+/// record at its place has the hash of the record that it was made after. Records are trusted as they are
+/// read; their chain is followed by [`read_verified`].
 ///
 /// # Errors
 /// There is none, or it cannot be read.
 pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineError> {
-    let mut session = Session::new(id.clone());
-    let mut loaded_last = None;
-    let mut created = weir_core::ids::Timestamp::default();
-    let mut parent = None;
-    loop {
-        let records = store.read_records(id, session.fact_count() + 1, READ_BATCH).await?;
-        for record in &records {
-            let fact = fact_of(record)?;
-            if let Event::SessionOpened(opened) = fact.event.as_ref() {
-                created = fact.ts;
-                parent.clone_from(&opened.parent);
-            }
-            session.apply(fact.ts, &fact.event);
-        }
-        let done = records.len() < READ_BATCH;
-        loaded_last = records.into_iter().last().or(loaded_last);
-        if done {
-            break;
-        }
+    let Some((session, last)) = find_snapshot(store, id).await? else {
+        return fold_journal(store, id).await;
+    };
+    let first = store.read_records(id, 1, 1).await?;
+    let opened = first.first().map(fact_of).transpose()?;
+    let mut loaded = Loaded::from_fold(session);
+    if let Some(fact) = opened {
+        loaded.note_opening(&fact);
     }
-    if session.fact_count() == 0 {
+    (loaded.snapshot, loaded.last) = (last.seq, Some(last));
+    loaded.fold_rest(store).await?;
+    Ok(loaded)
+}
+
+/// Folds the whole journal of `id`, fact by fact.
+///
+/// # Errors
+/// There is none, or it cannot be read.
+pub async fn fold_journal(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineError> {
+    let mut loaded = Loaded::from_fold(Session::new(id.clone()));
+    loaded.fold_rest(store).await?;
+    if loaded.session.fact_count() == 0 {
         return Err(EngineError::Session(format!("there is no session {id}")));
     }
-    Ok(Loaded { session, last: loaded_last, created, parent })
+    Ok(loaded)
+}
+
+impl Loaded {
+    fn from_fold(session: Session) -> Loaded {
+        let created = Timestamp::default();
+        Loaded { session, last: None, created, parent: None, snapshot: 0 }
+    }
+
+    /// What the fact says that began the session.
+    fn note_opening(&mut self, fact: &PublishedFact) {
+        if let Event::SessionOpened(opened) = fact.event.as_ref() {
+            self.created = fact.ts;
+            self.parent.clone_from(&opened.parent);
+        }
+    }
+
+    /// Folds the facts that the journal has beyond the fold.
+    async fn fold_rest(&mut self, store: &dyn Store) -> Result<(), EngineError> {
+        loop {
+            let from = self.session.fact_count() + 1;
+            let records = store.read_records(self.session.id(), from, READ_BATCH).await?;
+            for record in &records {
+                let fact = fact_of(record)?;
+                self.note_opening(&fact);
+                self.session.apply(fact.ts, &fact.event);
+            }
+            let done = records.len() < READ_BATCH;
+            self.last = records.into_iter().last().or(self.last.take());
+            if done {
+                return Ok(());
+            }
+        }
+    }
 }
 
 /// Visits the records from `from` on, in their order, until `visit` breaks; what it broke with, or

@@ -195,6 +195,11 @@ impl JournalWriter {
         self.records.is_empty() && self.sent == self.durable
     }
 
+    /// Hash of the last fact, where everything so far is durable.
+    pub(crate) fn durable_hash(&self) -> Option<&str> {
+        self.is_durable().then_some(self.hash.as_str())
+    }
+
     /// Somebody waits for what was pushed so far.
     pub(crate) fn request_write(&mut self) {
         self.wanted = !self.records.is_empty();

@@ -120,6 +120,7 @@ mod session_options;
 mod session_time;
 pub mod skills;
 pub mod slash;
+mod snapshots;
 pub mod sniff;
 mod streaming;
 mod submit;

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use weir_core::ids::Seq;
+
 use crate::ports::{
     Checkpoints, Clock, DocumentReaders, Hooks, LeaseOwner, Model, ObserverList, OwnGate,
     Processes, Store, Web,
@@ -45,6 +47,9 @@ pub struct EngineParts {
     pub version: String,
     /// Values that must never reach model, log or screen.
     pub secrets: Vec<String>,
+    /// Facts after which the fold of a session that runs is kept again beside its journal, so that it opens
+    /// quickly however long it is (Q10); 0: never. [`crate::engine::SNAPSHOT_EVERY`] is a good one.
+    pub snapshot_every: Seq,
     /// Observers that count and time what happens.
     pub observers: Arc<ObserverList>,
 }

@@ -42,7 +42,7 @@ impl SessionPen {
                 return Err(error);
             }
         };
-        let Loaded { session, last, created, parent } = loaded;
+        let Loaded { session, last, created, parent, .. } = loaded;
         let mut ledger = JournalWriter::new(lease.clone(), principal.to_owned(), last.as_ref());
         ledger.set_origin(created, parent);
         Ok(SessionPen { store, lease, session, ledger })

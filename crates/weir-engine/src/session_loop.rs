@@ -33,6 +33,7 @@ use crate::ports::{Conversation, HookMoment, Model, ProgramStep, RemoteCommand, 
 use crate::programs::{ProgramLine, ProgramRun};
 use crate::recipes;
 use crate::scene::SceneRequest;
+use crate::snapshots::SnapshotKeeper;
 use crate::submit::InputSubmission;
 use crate::worker_context::WorkerContext;
 use crate::workers::{self, EncodingWork, PlannedContents, RunningCall, WorkerOutcome, Workers};
@@ -47,6 +48,7 @@ pub(crate) struct SessionLoop {
     pub(crate) workers: Workers,
     pub(crate) session: Session,
     pub(crate) ledger: JournalWriter,
+    pub(crate) snapshots: SnapshotKeeper,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) conversation: Option<Box<dyn Conversation>>,
     pub(crate) messages: mpsc::Receiver<LoopMessage>,
@@ -63,8 +65,9 @@ pub(crate) struct SessionLoop {
     pub(crate) closing: bool,
     /// What is looked at before something that a letter says is accepted.
     pub(crate) submit: InputSubmission,
-    /// Looking for recipes in runs that are over.
-    pub(crate) learning: JoinSet<()>,
+    /// What nothing waits for but the end of the session: looking for recipes in runs that are over, giving
+    /// back what was set aside for requests, keeping the fold.
+    pub(crate) behind: JoinSet<()>,
 }
 
 /// What a write came to, and the facts that it made durable.
@@ -92,7 +95,7 @@ impl SessionLoop {
         if let Err(EngineError::Store(error)) = &result {
             self.context.hub.note_refusal(error);
         }
-        while self.learning.join_next().await.is_some() {}
+        while self.behind.join_next().await.is_some() {}
         // Children stop where they are, as this session does: nothing of theirs is cancelled.
         self.workers.children.stop();
         self.in_flight.values().for_each(CancellationToken::cancel);
@@ -141,6 +144,10 @@ impl SessionLoop {
                     if self.has_solved(&facts) {
                         self.start_learning();
                     }
+                    let (session, ledger) = (&self.session, &self.ledger);
+                    if let Some(keep) = self.snapshots.keep_if_due(session, ledger, &store) {
+                        self.do_behind(keep);
+                    }
                     self.context.parts.observers.notify_facts(&self.context.session, &facts);
                     self.context.hub.publish(facts);
                 }
@@ -162,6 +169,12 @@ impl SessionLoop {
                 }
             }
         }
+    }
+
+    /// Does something that nothing waits for but the end of the session.
+    fn do_behind(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        while self.behind.try_join_next().is_some() {}
+        self.behind.spawn(work);
     }
 
     fn begin_closing(&mut self) {
@@ -192,7 +205,7 @@ impl SessionLoop {
     fn start_learning(&mut self) {
         let Some(config) = self.session.config().cloned() else { return };
         let context = self.context.clone();
-        self.learning.spawn(async move {
+        self.behind.spawn(async move {
             let places = &context.scene.recipes;
             if let Err(error) = recipes::learn_recipes(&context.parts, places, &config).await {
                 tracing::warn!(%error, "recipes could not be proposed; the next run tries again");

@@ -17,7 +17,7 @@ use weir_core::session::{CondensingSettings, MemoryPolicy, RecipePolicy, Session
 use weir_core::tool::built_in::BRAIN_KEEPER;
 use weir_core::tool::defer::{self, ToolLoading};
 use weir_core::view::plain::visible_text;
-use weir_engine::engine::{Engine, EngineParts, SessionOptions, SessionResources};
+use weir_engine::engine::{Engine, EngineParts, SNAPSHOT_EVERY, SessionOptions, SessionResources};
 use weir_engine::host::HostParts;
 use weir_engine::ports::{
     Clock as _, McpServers, Model, Profiles as _, Store, VendorSearch, Worktrees,
@@ -179,6 +179,7 @@ pub fn engine_on(
         principal: principal_name(cx),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         secrets,
+        snapshot_every: SNAPSHOT_EVERY,
         observers: crate::telemetry::program_observers(cx)?,
     }))
 }

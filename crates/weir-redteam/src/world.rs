@@ -14,7 +14,7 @@ use weir_core::prompt::PromptScene;
 use weir_core::session::{CondensingSettings, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
 use weir_core::tool::Tier;
 use weir_core::tool::defer::ToolLoading;
-use weir_engine::engine::{Engine, EngineParts, SessionOptions, SessionResources};
+use weir_engine::engine::{Engine, EngineParts, SNAPSHOT_EVERY, SessionOptions, SessionResources};
 use weir_engine::ports::{Model, NoHooks, Processes, Scripts, Web};
 use weir_engine::recipes::RecipePlaces;
 use weir_engine::scene::SceneOptions;
@@ -432,6 +432,7 @@ fn engine(
         principal: "person".into(),
         version: "redteam".into(),
         secrets: vec![markers.known.clone()],
+        snapshot_every: SNAPSHOT_EVERY,
         observers: std::sync::Arc::default(),
     }))
 }

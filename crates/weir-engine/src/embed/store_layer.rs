@@ -10,6 +10,7 @@ use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
+use weir_core::session::SessionSnapshot;
 
 use crate::ports::{
     AgentRunFilter, Append, AuditLine, FileMark, Lease, LeaseOwner, MemoryFilter, Passage,
@@ -79,6 +80,12 @@ store_layer! {
         words: &str,
         limit: usize,
     ) -> Result<Vec<SearchHit>, StoreError>;
+    async fn write_snapshot(&self, snapshot: &SessionSnapshot) -> Result<(), StoreError>;
+    async fn read_snapshot(
+        &self,
+        session: &SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError>;
+    async fn drop_snapshot(&self, session: &SessionId) -> Result<(), StoreError>;
     async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError>;
     async fn audit_lines(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError>;
     async fn read_blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError>;

@@ -14,6 +14,7 @@ use weir_core::memory::{
 use weir_core::recipe::{RecipeStanding, RecipeUse, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
+use weir_core::session::SessionSnapshot;
 
 use super::{
     AgentRunFilter, AskChanges, Passage, PlaceLimits, RecallQuery, RemoteCommand, RunBeginOutcome,
@@ -373,8 +374,29 @@ pub trait Store: Send + Sync {
         words: &str,
         limit: usize,
     ) -> Result<Vec<SearchHit>, StoreError>;
-    /// Removes journal, blobs that nothing else mentions, and index of a session (D9). Audit lines
-    /// stay.
+    /// Keeps the fold of a session beside its journal (Q10). Of several the one with the most facts is
+    /// kept, and none of a session that has no journal, or fewer facts. It need not survive a power cut,
+    /// and is gone with its session. By default nothing is kept.
+    async fn write_snapshot(&self, snapshot: &SessionSnapshot) -> Result<(), StoreError> {
+        let _ = snapshot;
+        Ok(())
+    }
+    /// The fold that is kept of a session, as it was written. Whether it fits the journal is for whoever
+    /// reads it to find out.
+    async fn read_snapshot(
+        &self,
+        session: &SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        let _ = session;
+        Ok(None)
+    }
+    /// Takes away the fold that is kept of a session. That there is none is no error.
+    async fn drop_snapshot(&self, session: &SessionId) -> Result<(), StoreError> {
+        let _ = session;
+        Ok(())
+    }
+    /// Removes journal, blobs that nothing else mentions, index and kept fold of a session (D9). Audit
+    /// lines stay.
     async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError>;
     /// Audit lines from number `from` on.
     async fn audit_lines(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError>;

@@ -12,7 +12,7 @@ use weir_core::event::{Decision, Event};
 use weir_core::ids::SessionId;
 use weir_core::message::MessageBlock;
 use weir_core::profile::PermissionMode::{Ask, AutoEdit};
-use weir_engine::engine::{Engine, EngineParts};
+use weir_engine::engine::{Engine, EngineParts, SNAPSHOT_EVERY};
 use weir_engine::hub::SessionUpdate;
 use weir_engine::ports::LeaseOwner;
 
@@ -152,6 +152,7 @@ fn engine_of_the_dead(world: &World) -> Engine {
         principal: parts.principal.clone(),
         version: parts.version.clone(),
         secrets: parts.secrets.clone(),
+        snapshot_every: SNAPSHOT_EVERY,
         observers: std::sync::Arc::default(),
     })
 }

@@ -14,6 +14,7 @@ use weir_core::view::transcript::Transcript;
 use weir_engine::attach::PromptInput;
 use weir_engine::engine::{Engine, EngineError, SessionHandle, SessionOptions};
 use weir_engine::hub::SessionUpdate;
+use weir_engine::open_asks::list_open_requests;
 use weir_engine::ports::Store;
 use weir_install::context::InstallationContext;
 use weir_install::leftovers;
@@ -149,10 +150,9 @@ async fn resume_session(
              {parent}"
         )));
     }
-    let folded = fold::load_folded_session(store.as_ref(), &id).await?;
+    let session = fold::load_session(store.as_ref(), &id).await?;
     // What a person was asked before the program went away is put to them again.
-    let open = folded.open_requests();
-    let session = folded.session;
+    let open = list_open_requests(store.as_ref(), &session).await?;
     let kept = session.config().ok_or_else(|| usage(format!("{id} was never opened")))?.clone();
     let prompt = input::read_optional_prompt(args)?;
     let rests = session.run().is_none() && session.queued_inputs().is_empty();

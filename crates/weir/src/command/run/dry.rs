@@ -60,7 +60,7 @@ pub(super) async fn dry_run(cx: &InstallationContext, args: &RunArgs) -> anyhow:
         true => match resolve_run_target(cx, args, &cx.local_store()?).await? {
             RunTarget::New => None,
             RunTarget::Existing(id) => {
-                Some(fold::load_folded_session(cx.local_store()?.as_ref(), &id).await?.session)
+                Some(fold::load_session(cx.local_store()?.as_ref(), &id).await?)
             }
         },
     };

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_core::recipe::{RecipeStanding, SolvedRun};
-use weir_core::record::Record;
+use weir_core::record::{Record, SessionSnapshot};
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
     AgentRunFilter, Append, AskChanges, AuditLine, FileMark, IndexedText, KEPT_AGENT, Lease,
@@ -70,6 +70,7 @@ struct MemorySession {
     /// What waits for a person, by name.
     asks: BTreeMap<String, Seq>,
     run_ended: Option<RunEndReference>,
+    snapshot: Option<SessionSnapshot>,
 }
 
 impl MemorySession {
@@ -146,6 +147,7 @@ impl Store for MemoryStore {
             blobs: BTreeSet::new(),
             asks: BTreeMap::new(),
             run_ended: None,
+            snapshot: None,
         });
         if let Some(holder) = entry.head.owner.as_ref().filter(|holder| is_alive(holder)) {
             return Err(StoreError::Held {
@@ -252,6 +254,33 @@ impl Store for MemoryStore {
             .collect())
     }
 
+    async fn write_snapshot(&self, snapshot: &SessionSnapshot) -> Result<(), StoreError> {
+        let mut inner = self.lock_state();
+        let of = inner.sessions.get_mut(&snapshot.session);
+        if let Some(session) = of.filter(|session| session.head.facts >= snapshot.seq) {
+            let newer = |kept: &SessionSnapshot| kept.seq > snapshot.seq;
+            if !session.snapshot.as_ref().is_some_and(newer) {
+                session.snapshot = Some(snapshot.clone());
+            }
+        }
+        Ok(())
+    }
+
+    async fn read_snapshot(
+        &self,
+        session: &SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        let inner = self.lock_state();
+        Ok(inner.sessions.get(session).and_then(|session| session.snapshot.clone()))
+    }
+
+    async fn drop_snapshot(&self, session: &SessionId) -> Result<(), StoreError> {
+        if let Some(session) = self.lock_state().sessions.get_mut(session) {
+            session.snapshot = None;
+        }
+        Ok(())
+    }
+
     async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError> {
         let mut inner = self.lock_state();
         let missing = || StoreError::Missing { what: format!("session {session}") };
@@ -265,6 +294,7 @@ impl Store for MemoryStore {
         gone.texts.clear();
         gone.asks.clear();
         gone.run_ended = None;
+        gone.snapshot = None;
         mail.retain(|letter| letter.session != *session);
         known.forget_session(session);
         recipes.forget_session(session);

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_core::recipe::{RecipeStanding, SolvedRun};
-use weir_core::record::Record;
+use weir_core::record::{Record, SessionSnapshot};
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
     AgentRunFilter, Append, AuditLine, FileMark, Lease, LeaseOwner, MemoryFilter, Passage,
@@ -35,6 +35,7 @@ use crate::tables::proposals::PROPOSING;
 use crate::tables::usage::read_usage;
 use crate::tables::{
     agent_runs, asks, definitions, letters, marks, proposals, recipes, sessions, settings,
+    snapshots,
 };
 
 mod append;
@@ -361,6 +362,25 @@ impl Store for PostgresStore {
         limit: usize,
     ) -> Result<Vec<SearchHit>, StoreError> {
         recall::search_passages(&mut *self.begin_work(READING).await?, words, limit).await
+    }
+
+    async fn write_snapshot(&self, snapshot: &SessionSnapshot) -> Result<(), StoreError> {
+        let mut work = self.begin_work(snapshots::KEEPING).await?;
+        snapshots::keep_snapshot(&mut *work, snapshot).await?;
+        self.commit_work(snapshots::KEEPING, work).await
+    }
+
+    async fn read_snapshot(
+        &self,
+        session: &SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        snapshots::find_snapshot(&mut *self.begin_work(READING).await?, session).await
+    }
+
+    async fn drop_snapshot(&self, session: &SessionId) -> Result<(), StoreError> {
+        let mut work = self.begin_work(snapshots::DROPPING).await?;
+        snapshots::drop_snapshot(&mut *work, session).await?;
+        self.commit_work(snapshots::DROPPING, work).await
     }
 
     async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError> {

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_core::recipe::{RecipeStanding, SolvedRun};
-use weir_core::record::Record;
+use weir_core::record::{Record, SessionSnapshot};
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
     AgentRunFilter, Append, AuditLine, FileMark, KEPT_AGENT, Lease, LeaseOwner, MemoryFilter,
@@ -39,6 +39,7 @@ mod read;
 mod recall;
 mod rows;
 mod schedule;
+mod snapshots;
 mod statements;
 mod writer;
 
@@ -51,6 +52,7 @@ use crate::filesystem::io_error;
 use crate::follow::JournalFollowers;
 use crate::notice::ChangeMarker;
 use crate::owner::{describe_owner, is_alive};
+use crate::tables::snapshots::find_snapshot;
 use crate::tables::{
     agent_runs, asks, definitions, letters, marks, proposals, recipes, sessions, usage,
 };
@@ -58,6 +60,7 @@ use connect::DatabasePlace;
 use error::database_error;
 use read::ReaderPool;
 use schedule::AgentCommand;
+use snapshots::SnapshotCommand;
 use writer::{ReplySender, WriterCommand, WriterCounters, WriterThread};
 
 /// How long new facts may wait for company before those who follow a session look.
@@ -297,6 +300,25 @@ impl Store for SqliteStore {
     ) -> Result<Vec<SearchHit>, StoreError> {
         self.send_command(WriterCommand::Index).await?;
         self.readers.with_connection(async |c| read::search_passages(c, words, limit).await).await
+    }
+
+    async fn write_snapshot(&self, snapshot: &SessionSnapshot) -> Result<(), StoreError> {
+        let snapshot = Box::new(snapshot.clone());
+        let keep = |answer| WriterCommand::Snapshots(SnapshotCommand::Keep(snapshot, answer));
+        self.send_command(keep).await
+    }
+
+    async fn read_snapshot(
+        &self,
+        session: &SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        self.readers.with_connection(async |c| find_snapshot(c, session).await).await
+    }
+
+    async fn drop_snapshot(&self, session: &SessionId) -> Result<(), StoreError> {
+        let session = session.clone();
+        let drop = |answer| WriterCommand::Snapshots(SnapshotCommand::Drop(session, answer));
+        self.send_command(drop).await
     }
 
     async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError> {

@@ -13,4 +13,5 @@ pub(crate) mod proposals;
 pub(crate) mod recipes;
 pub(crate) mod sessions;
 pub(crate) mod settings;
+pub(crate) mod snapshots;
 pub(crate) mod usage;

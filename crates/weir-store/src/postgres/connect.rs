@@ -19,11 +19,15 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0001_store.sql"),
     include_str!("../../migrations/postgres/0002_asks.sql"),
     ASKS_FILL,
+    include_str!("../../migrations/postgres/0004_snapshots.sql"),
 ];
 /// Finds what waits in the journals of a version that did not keep it.
 pub(super) const ASKS_FILL: &str = include_str!("../../migrations/postgres/0003_asks_fill.sql");
 /// The first version that has what waits beside the journals.
 pub(super) const ASKS_SCHEMA: usize = 3;
+
+/// The folds of sessions: derived, so no copy has them.
+pub(super) const SNAPSHOTS: &str = "snapshots";
 
 /// Every table that has an owner.
 pub(super) const OWNED: &[&str] = &[
@@ -47,6 +51,7 @@ pub(super) const OWNED: &[&str] = &[
     "usage",
     "asks",
     "ended_runs",
+    SNAPSHOTS,
 ];
 /// Those of the installation.
 pub(super) const INSTALLATION: &[&str] = &["entries", "holders", "owners"];

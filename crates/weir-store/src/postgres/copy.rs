@@ -16,8 +16,8 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter};
 use weir_engine::ports::StoreError;
 
 use super::connect::{
-    ASKS_FILL, ASKS_SCHEMA, DatabaseServer, INSTALLATION, OWNED, PostgresOptions, connect_server,
-    schema_version,
+    ASKS_FILL, ASKS_SCHEMA, DatabaseServer, INSTALLATION, OWNED, PostgresOptions, SNAPSHOTS,
+    connect_server, schema_version,
 };
 use super::error::database_error;
 use super::rows::{execute_statement, fetch_rows, read_cell, text_cell};
@@ -48,9 +48,14 @@ struct BackupEnd {
     rows: u64,
 }
 
-/// Tables that a copy has: who holds what is of this moment alone.
+/// Tables that a copy has.
 fn copied_tables() -> impl Iterator<Item = &'static str> {
-    OWNED.iter().chain(INSTALLATION).copied().filter(|table| *table != "holders")
+    OWNED.iter().chain(INSTALLATION).copied().filter(|table| is_copied(table))
+}
+
+/// Who holds what is of this moment alone, and the folds of sessions are made again from their journals.
+fn is_copied(table: &str) -> bool {
+    !["holders", SNAPSHOTS].contains(&table)
 }
 
 pub(super) async fn list_owners(server: &DatabaseServer) -> Result<Vec<String>, StoreError> {
@@ -119,14 +124,14 @@ async fn write_all(server: &DatabaseServer, path: &Path) -> Result<u64, StoreErr
     let title = BackupTitle { format: FORMAT.to_string(), schema: schema_version() };
     file.write_all(to_json_line(&title).as_bytes()).await.map_err(|e| lost(&e))?;
     let mut rows = 0;
-    for table in INSTALLATION.iter().filter(|table| **table != "holders") {
+    for table in INSTALLATION.iter().filter(|table| is_copied(table)) {
         rows += write_table(&mut connection, &mut file, table, &lost).await?;
     }
     // Each person's rows are read as they read them themselves.
     for owner in owners_in(&mut connection).await? {
         let query = sqlx::query("SELECT set_config('weir.owner', $1, true)").bind(owner);
         execute_statement(&mut connection, BACKING_UP, query).await?;
-        for table in OWNED {
+        for table in OWNED.iter().filter(|table| is_copied(table)) {
             rows += write_table(&mut connection, &mut file, table, &lost).await?;
         }
     }

@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0006_agent_runs.sql"),
     include_str!("../../migrations/sqlite/0007_usage.sql"),
     include_str!("../../migrations/sqlite/0008_asks.sql"),
+    include_str!("../../migrations/sqlite/0009_snapshots.sql"),
 ];
 
 /// How long to wait for another process that writes.
@@ -215,7 +216,7 @@ fn is_busy(error: &sqlx::Error) -> bool {
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.
-const VERSION_LATEST: &str = "PRAGMA user_version = 8";
+const VERSION_LATEST: &str = "PRAGMA user_version = 9";
 
 #[cfg(test)]
 mod tests {

@@ -183,6 +183,7 @@ DELETE FROM memories_said WHERE session = $1;
 DELETE FROM solved_runs WHERE session = $1;
 DELETE FROM asks WHERE session = $1;
 DELETE FROM ended_runs WHERE session = $1;
+DELETE FROM snapshots WHERE session = $1;
 UPDATE sessions SET epoch = epoch + 1, owner_pid = NULL, owner_started = NULL, owner_host = NULL,
   owner_label = NULL, facts = 0, last_hash = $2, workspace = NULL, title = NULL, model = NULL,
   profile = NULL, status = NULL, created = NULL, updated = NULL, parent = NULL WHERE id = $1";

@@ -26,6 +26,7 @@ use super::append::SqlitePendingAppend;
 use super::connect::DatabasePlace;
 use super::error::database_error;
 use super::schedule::AgentCommand;
+use super::snapshots::SnapshotCommand;
 use super::{owed, read, statements};
 use crate::audit::AuditFolder;
 use crate::notice::ChangeMarker;
@@ -93,6 +94,7 @@ pub(super) enum WriterCommand {
         answer: ReplySender<bool>,
     },
     Agents(AgentCommand),
+    Snapshots(SnapshotCommand),
     SettleRecipe {
         recipe: String,
         answer: ReplySender<()>,
@@ -303,12 +305,11 @@ impl WriterThread {
                 let _ = answer.send(was);
             }
             WriterCommand::Agents(command) => self.serve_agents(command),
+            WriterCommand::Snapshots(command) => self.serve_snapshots(command),
             WriterCommand::SettleRecipe { recipe, answer } => {
                 let _ = answer.send(block_on(forget_recipe(&mut self.connection, &recipe)));
             }
-            WriterCommand::Index(answer) => {
-                let _ = answer.send(self.index_all());
-            }
+            WriterCommand::Index(answer) => drop(answer.send(self.index_all())),
         }
     }
 
@@ -386,23 +387,23 @@ impl WriterThread {
     fn delete_session(&mut self, session: &SessionId) -> Result<(), StoreError> {
         let doing = "deleting a session";
         // What was deleted shall not be readable in free pages or in the log either.
-        self.execute_quietly("PRAGMA secure_delete = ON");
-        let result = self.in_transaction(doing, |me| {
-            let query = sqlx::query(statements::LEASE).bind(session.as_str());
-            let row = block_on(query.fetch_optional(&mut me.connection));
-            let facts = match row.map_err(|e| database_error(doing, &e))? {
-                Some(row) => read::number_cell(&row, 5)?,
-                None => 0,
-            };
-            if facts == 0 {
-                return Err(StoreError::Missing { what: format!("session {session}") });
-            }
-            let query = sqlx::query(statements::DELETE).bind(session.as_str()).bind(GENESIS);
-            block_on(query.execute(&mut me.connection))
-                .map(drop)
-                .map_err(|e| database_error(doing, &e))
+        let result = self.overwriting(|me| {
+            me.in_transaction(doing, |me| {
+                let query = sqlx::query(statements::LEASE).bind(session.as_str());
+                let row = block_on(query.fetch_optional(&mut me.connection));
+                let facts = match row.map_err(|e| database_error(doing, &e))? {
+                    Some(row) => read::number_cell(&row, 5)?,
+                    None => 0,
+                };
+                if facts == 0 {
+                    return Err(StoreError::Missing { what: format!("session {session}") });
+                }
+                let query = sqlx::query(statements::DELETE).bind(session.as_str()).bind(GENESIS);
+                block_on(query.execute(&mut me.connection))
+                    .map(drop)
+                    .map_err(|e| database_error(doing, &e))
+            })
         });
-        self.execute_quietly("PRAGMA secure_delete = OFF");
         if result.is_ok() && self.wal {
             self.execute_quietly("PRAGMA wal_checkpoint(TRUNCATE)");
         }
@@ -445,6 +446,14 @@ impl WriterThread {
         block_on(query.execute(&mut self.connection))
             .map(drop)
             .map_err(|e| database_error(doing, &e))
+    }
+
+    /// Runs what frees pages that nobody shall be able to read: they are overwritten.
+    pub(super) fn overwriting<T>(&mut self, work: impl FnOnce(&mut WriterThread) -> T) -> T {
+        self.execute_quietly("PRAGMA secure_delete = ON");
+        let done = work(self);
+        self.execute_quietly("PRAGMA secure_delete = OFF");
+        done
     }
 
     /// Runs what may fail without harm; a real fault shows in the next transaction.

@@ -11,6 +11,7 @@ mod recall;
 mod recipes;
 mod records;
 mod schedule;
+mod snapshots;
 mod sqlite;
 mod support;
 mod upgrade;

@@ -7,6 +7,7 @@ use std::path::Path;
 use weir_engine::ports::{SessionFilter, Store, StoreError};
 use weir_store::{SqliteOptions, SqliteStore, this_process};
 
+use crate::snapshots::snapshot;
 use crate::support::Scribe;
 
 fn store_in(folder: &Path) -> SqliteStore {
@@ -225,7 +226,7 @@ async fn downgrade(database: &Path) {
     let undo = "DROP TABLE mail; DROP TABLE marks; DROP TABLE memories; DROP TABLE memories_words;
         DROP TABLE memories_said; DROP TABLE proposals; DROP TABLE kept; DROP TABLE agent_runs;
         DROP TABLE recipe_counts; DROP TABLE solved_runs; DROP TABLE usage;
-        DROP TABLE asks; DROP TABLE ended_runs;
+        DROP TABLE asks; DROP TABLE ended_runs; DROP TABLE snapshots;
         DROP INDEX passages_place;
         CREATE INDEX passages_session ON passages (session);
         ALTER TABLE passages DROP COLUMN kind; ALTER TABLE passages DROP COLUMN ts;
@@ -399,6 +400,13 @@ async fn d9_deleted_text_is_gone_from_the_files() {
     scribe.write_text(&store, "xyzzysecret in a passage").await;
     scribe.write_blob(&store, b"xyzzysecret in a blob").await;
     store.search_passages("xyzzysecret", 1).await.expect("indexed");
+    // Folds that were replaced, and taken away, leave nothing either.
+    let said = "xyzzysecret in a fold, ".repeat(10_000);
+    for (seq, state) in [(1, said.as_str()), (2, "short"), (2, said.as_str())] {
+        store.write_snapshot(&snapshot("one", seq, state)).await.expect("writable");
+    }
+    store.drop_snapshot(&scribe.lease.session).await.expect("writable");
+    store.write_snapshot(&snapshot("one", 2, &said)).await.expect("writable");
     store.delete_session(&scribe.lease.session).await.expect("it exists");
     drop(store);
     for entry in fs::read_dir(folder.path()).expect("readable") {

@@ -61,6 +61,10 @@ async fn d9_a_backup_holds_everything_and_comes_back_whole() {
     for (name, store) in [("ada", &ada), ("bob", &bob)] {
         let again = restored.store_of_owner(name).await.expect("a plain name");
         assert_eq!(everything(&again).await, everything(store).await, "{name}");
+        // What its journal gives again is in no backup.
+        let one = SessionId::new("one");
+        assert!(store.read_snapshot(&one).await.expect("readable").is_some());
+        assert!(again.read_snapshot(&one).await.expect("readable").is_none());
         let letter = RemoteCommand {
             id: 0,
             session: SessionId::new("one"),
@@ -144,8 +148,8 @@ async fn r5_what_waited_before_the_upgrade_is_found_after_it() {
     let Some((ada, stores, database)) = store().await else { return };
     // As it was before: the tables of what waits were not there.
     let mut connection = database.raw().await;
-    let before =
-        "DROP TABLE asks; DROP TABLE ended_runs; DELETE FROM weir_schema WHERE version > 1";
+    let before = "DROP TABLE asks; DROP TABLE ended_runs; DROP TABLE snapshots;
+         DELETE FROM weir_schema WHERE version > 1";
     sqlx::raw_sql(before).execute(&mut connection).await.expect("ours");
     for (id, status, facts) in
         [("waits", "waiting", 7), ("waits_c2", "waiting", 1), ("over", "completed", 1)]

@@ -21,6 +21,7 @@ use weir_store::PostgresStores;
 use weir_test_kit::connect_raw;
 
 use super::{database, store};
+use crate::snapshots::snapshot;
 use crate::support::{NOON, Scribe, blob_id, indexed};
 
 /// Leaves something in every table that a person has.
@@ -64,6 +65,7 @@ pub(super) async fn fill(store: &dyn Store, session: &str) {
     };
     store.append(append.clone()).await.expect("fits");
     scribe.wrote(&append);
+    store.write_snapshot(&snapshot(session, 1, "{}")).await.expect("writable");
     fill_beside(store, session).await;
 }
 
@@ -218,6 +220,11 @@ async fn s02_a_handle_reaches_nothing_of_another_owner() {
     let one = SessionId::new("one");
     assert_eq!(bob.read_records(&one, 1, 9).await.expect("readable"), []);
     assert_eq!(bob.session_meta(&one).await.expect("readable"), None);
+    assert_eq!(bob.read_snapshot(&one).await.expect("readable"), None);
+    bob.drop_snapshot(&one).await.expect("there is none of his");
+    bob.write_snapshot(&snapshot("one", 1, "{\"his\":1}")).await.expect("nothing to keep");
+    let hers = ada.read_snapshot(&one).await.expect("readable");
+    assert_eq!(hers, Some(snapshot("one", 1, "{}")));
     assert_eq!(bob.list_sessions(&SessionFilter::default()).await.expect("readable"), []);
     assert_eq!(bob.search_passages("warp", 9).await.expect("readable"), []);
     let query = RecallQuery { words: "warp".into(), limit: 9, ..RecallQuery::default() };

@@ -17,6 +17,7 @@ use weir_core::model::{ModelInfo, ModelReply, ModelRequest};
 use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
+use weir_core::session::SessionSnapshot;
 use weir_core::tool::{RawResult, ToolSpec};
 use weir_engine::ports::{
     AgentRunFilter, Append, AttachmentSupport, AuditLine, Baseline, CallPlan, CheckpointFilter,
@@ -86,6 +87,8 @@ pub struct CrashStore {
     pub inner: Arc<dyn Store>,
     /// Where.
     pub point: Arc<CrashPoint>,
+    /// Whether folds that are kept are lost or torn now and then.
+    pub tears_snapshots: bool,
 }
 
 #[async_trait]
@@ -132,6 +135,29 @@ impl Store for CrashStore {
         limit: usize,
     ) -> Result<Vec<SearchHit>, StoreError> {
         self.inner.search_passages(words, limit).await
+    }
+    /// No crossing: nothing waits for it, so that when it comes is chance. What a crash leaves of it is
+    /// played in turn: all of it, half of it, nothing.
+    async fn write_snapshot(&self, snapshot: &SessionSnapshot) -> Result<(), StoreError> {
+        match snapshot.seq % 3 {
+            _ if !self.tears_snapshots => self.inner.write_snapshot(snapshot).await,
+            0 => Ok(()),
+            1 => {
+                let half = snapshot.state.floor_char_boundary(snapshot.state.len() / 2);
+                let state = Arc::from(&snapshot.state[..half]);
+                self.inner.write_snapshot(&SessionSnapshot { state, ..snapshot.clone() }).await
+            }
+            _ => self.inner.write_snapshot(snapshot).await,
+        }
+    }
+    async fn read_snapshot(
+        &self,
+        session: &SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        self.inner.read_snapshot(session).await
+    }
+    async fn drop_snapshot(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.inner.drop_snapshot(session).await
     }
     async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError> {
         self.inner.delete_session(session).await

@@ -123,6 +123,8 @@ fn children_are_accounted_for(played: &Played) -> anyhow::Result<()> {
 /// The first law that does not hold, by its number.
 pub fn check(facts: &[PublishedFact], requests: &[Vec<Arc<Message>>]) -> anyhow::Result<()> {
     replay_is_the_same(facts)?;
+    // Few in each play, since there are thousands; plays differ in their length, so the places do.
+    snapshots_hold_the_fold(facts, facts.len() / 2 + 1)?;
     calls_are_judged_and_answered_once(facts)?;
     requests_extend_each_other(facts, requests)?;
     what_binds_is_kept(facts, requests)?;
@@ -156,6 +158,38 @@ fn fold<'a>(id: &SessionId, facts: impl Iterator<Item = (&'a PublishedFact, Even
         session.apply(fact.ts, &event);
     }
     session
+}
+
+/// Law 10: a session that is kept and opened again after each `stride` facts is the one whose facts were all
+/// folded (Q10).
+///
+/// # Errors
+/// The place after which it is another, or a fold that has no snapshot.
+pub fn snapshots_hold_the_fold(facts: &[PublishedFact], stride: usize) -> anyhow::Result<()> {
+    let id = SessionId::new("kept");
+    let (mut all, mut kept) = (Session::new(id.clone()), Session::new(id.clone()));
+    for (at, fact) in facts.iter().enumerate() {
+        all.apply(fact.ts, &fact.event);
+        kept.apply(fact.ts, &fact.event);
+        let is_last = at + 1 == facts.len();
+        if is_last || (at + facts.len()).is_multiple_of(stride.max(1)) {
+            let whole = format!("{all:?}");
+            ensure!(
+                whole == format!("{kept:?}"),
+                "law 10: from a snapshot on, the session is another at fact {}",
+                fact.seq
+            );
+            let snapshot = kept.to_snapshot("hash");
+            let snapshot = snapshot.with_context(|| format!("law 10: fact {}", fact.seq))?;
+            kept = snapshot.restore(&id).with_context(|| format!("law 10: fact {}", fact.seq))?;
+            ensure!(
+                whole == format!("{kept:?}"),
+                "law 10: the snapshot at fact {} holds another session",
+                fact.seq
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Law 3: a call starts only after it was judged to pass, and is answered exactly once.

@@ -23,7 +23,7 @@ use weir_scripted_model::Script;
 
 use crate::crash::CrashPoint;
 use crate::parse::{Scenario, Setup};
-use crate::play::{Depth, World};
+use crate::play::{Depth, SnapshotPlay, World};
 use crate::wire;
 use crate::world::WorldClock;
 
@@ -81,7 +81,8 @@ impl Long {
     /// # Errors
     /// The scenario cannot be set up.
     pub fn new(scenario: &Scenario, depth: Depth) -> anyhow::Result<Long> {
-        let world = World::new(scenario, depth)?;
+        let mut world = World::new(scenario, depth)?;
+        world.snapshots = SnapshotPlay::USUAL;
         Ok(Long { world, lives: 0, elapsed: Duration::ZERO, clock_in_front: false })
     }
 

@@ -27,7 +27,7 @@ use crate::world::{Start, WorldClock};
 mod failures;
 mod world;
 
-pub(crate) use world::{EngineSeat, World};
+pub(crate) use world::{EngineSeat, SnapshotPlay, World};
 
 /// How the reason of a mode that a person set begins.
 const SETS_MODE: &str = "permission mode";

@@ -43,6 +43,9 @@ mod host;
 #[path = "scenarios/recorded.rs"]
 mod recorded;
 
+#[path = "scenarios/snapshots.rs"]
+mod snapshots;
+
 /// Of so many crossings one is crashed at when the sweep is not full.
 const SWEEP_STEP: usize = 29;
 
@@ -147,7 +150,11 @@ fn once_each(played: &Played) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Journal, files, laws 1 to 5 and 8, on the engine with the store in memory.
+/// Facts from one snapshot to the next in a session that is kept often. Scenarios differ in length: all
+/// together, sessions are kept after every kind of fact.
+const SNAPSHOT_STRIDE: usize = 5;
+
+/// Journal, files, laws 1 to 5, 8 and 10, on the engine with the store in memory.
 #[test]
 fn each_scenario_is_as_written_and_keeps_the_laws() {
     let update = std::env::var("UPDATE").is_ok();
@@ -155,6 +162,7 @@ fn each_scenario_is_as_written_and_keeps_the_laws() {
     each(|_, path, text, scenario| {
         let played = play(scenario, Depth::Memory, 0)?;
         laws::check_all(&played)?;
+        laws::snapshots_hold_the_fold(&played.facts, SNAPSHOT_STRIDE)?;
         prefix_law(&played)?;
         once_each(&played)?;
         let requests = played.wire.lines();

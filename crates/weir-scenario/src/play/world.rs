@@ -8,14 +8,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail, ensure};
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
-use weir_core::ids::SessionId;
+use weir_core::ids::{Seq, SessionId};
 use weir_core::message::Message;
 use weir_core::model::{ModelInfo, Price};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::session::{CondensingSettings, Guards, SessionConfig, child};
 use weir_core::tool::Tier;
 use weir_core::tool::defer::ToolLoading;
-use weir_engine::engine::{Engine, EngineParts, SessionOptions, SessionResources, read_verified};
+use weir_engine::engine::{
+    Engine, EngineParts, SNAPSHOT_EVERY, SessionOptions, SessionResources, read_verified,
+};
 use weir_engine::hub::PublishedFact;
 use weir_engine::ports::{Checkpoints, LeaseOwner, Model as _, SessionFilter, Store, Tool};
 use weir_engine::scene::{SOUL_CHARS_MAX, SceneOptions, own_text};
@@ -50,6 +52,22 @@ const ADDED: &str = "added";
 /// The sessions of sub-agents, as they are heard.
 type HeardAgents = Arc<Mutex<BTreeMap<SessionId, Arc<Heard>>>>;
 
+/// When the folds of sessions are kept, and what becomes of them.
+#[derive(Clone, Copy)]
+pub(crate) struct SnapshotPlay {
+    /// Facts after which one is kept again.
+    pub(crate) every: Seq,
+    /// Some are lost, and some are torn.
+    pub(crate) are_torn: bool,
+}
+
+impl SnapshotPlay {
+    /// For sessions of some dozens of facts that crash at any moment.
+    const OFTEN_AND_TORN: SnapshotPlay = SnapshotPlay { every: 8, are_torn: true };
+    /// As in the program.
+    pub(crate) const USUAL: SnapshotPlay = SnapshotPlay { every: SNAPSHOT_EVERY, are_torn: false };
+}
+
 /// What outlives a crash.
 pub(crate) struct World {
     pub(super) folder: tempfile::TempDir,
@@ -64,6 +82,7 @@ pub(crate) struct World {
     /// Hears every request.
     pub(crate) listener: Listener,
     pub(crate) script: Script,
+    pub(crate) snapshots: SnapshotPlay,
     pub(super) elapsed: Duration,
     pub(super) switches: Vec<(String, String)>,
     pub(super) skipped: usize,
@@ -131,6 +150,7 @@ impl World {
             heard_agents,
             listener,
             script,
+            snapshots: SnapshotPlay::OFTEN_AND_TORN,
             elapsed: Duration::ZERO,
             switches: Vec::new(),
             skipped: 0,
@@ -204,7 +224,11 @@ impl World {
         };
         let tools = weir_tools::built_in_tools().into_iter().map(wrap).collect();
         Ok(Engine::new(EngineParts {
-            store: Arc::new(CrashStore { inner: store, point: point.clone() }),
+            store: Arc::new(CrashStore {
+                inner: store,
+                point: point.clone(),
+                tears_snapshots: self.snapshots.are_torn,
+            }),
             checkpoints: Arc::new(CrashCheckpoints {
                 inner: self.checkpoints.clone(),
                 point: point.clone(),
@@ -224,6 +248,7 @@ impl World {
             principal: "person".into(),
             version: "test".into(),
             secrets: setup.secrets.clone(),
+            snapshot_every: self.snapshots.every,
             observers: std::sync::Arc::default(),
         }))
     }

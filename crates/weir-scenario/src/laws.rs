@@ -78,6 +78,8 @@ fn children_are_accounted_for(played: &Played) -> anyhow::Result<()> {
         for fact in facts {
             match fact.event.as_ref() {
                 Event::ModelReplied(f) => own.add(&f.usage),
+                Event::ModelRetried(f) => own.add(&f.usage),
+                Event::ModelFailed(f) => own.add(&f.usage),
                 Event::RunRemembered(f) => own.add(&f.usage),
                 Event::ContextSummarised(f) => own.add(&f.usage),
                 Event::ContextCondensing(f) => f.cut.iter().for_each(|cut| own.add(&cut.usage)),

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 use weir_core::event::Event;
-use weir_core::ids::Timestamp;
+use weir_core::ids::{SessionId, Timestamp};
 use weir_core::model::Usage;
-use weir_core::session::Session;
+use weir_core::session::{Session, SessionConfig, child};
 use weir_core::tool::ResultEffect;
 
 /// The model of a [`UsageNote`] whose fact does not name it: one that condenses, remembers, plans or
@@ -35,36 +35,62 @@ impl UsageNote {
     /// What `event` says, which `session` has just folded in. What a sub-agent used stands in its
     /// own session, and not a second time in the one that began it.
     pub fn notes_for_event(session: &Session, ts: Timestamp, event: &Event) -> Vec<UsageNote> {
-        let config = session.config();
+        UsageNote::notes_with_config(session.config().map(AsRef::as_ref), ts, event)
+    }
+
+    /// The same for a session of which only the settings at that time are known.
+    pub fn notes_with_config(
+        config: Option<&SessionConfig>,
+        ts: Timestamp,
+        event: &Event,
+    ) -> Vec<UsageNote> {
         let own = || config.map(|config| config.model.model.to_string()).unwrap_or_default();
         let note = |model: String, usage: Usage, cost_usd: Option<f64>| UsageNote {
             ts,
             model,
             profile: config.map(|config| config.profile.name.clone()).unwrap_or_default(),
-            // What used nothing cost nothing, whatever the price.
-            cost_usd: if usage == Usage::default() { Some(0.0) } else { cost_usd },
+            cost_usd,
             usage,
             replies: 1,
             runs: 0,
         };
-        let helper = |usage: &Usage, cost_usd: Option<f64>| match *usage == Usage::default() {
+        let helper = |usage: &Usage, cost_usd: Option<f64>| match usage.is_nothing() {
+            // Nobody was asked.
             true => Vec::new(),
             false => vec![note(HELPER_MODELS.to_string(), *usage, cost_usd)],
         };
+        // Of what a tool asked a vendor may count no tokens, and charge: its price stays unknown.
+        let asked = |usage: &Usage, cost_usd: Option<f64>| match usage.is_nothing() {
+            true if cost_usd == Some(0.0) => Vec::new(),
+            _ => vec![note(HELPER_MODELS.to_string(), *usage, cost_usd)],
+        };
+        let failed = |usage: &Usage, cost_usd: Option<f64>| match usage.is_nothing() {
+            true => Vec::new(),
+            false => vec![UsageNote { replies: 0, ..note(own(), *usage, cost_usd) }],
+        };
         match event {
+            Event::ModelReplied(f) if f.usage.is_nothing() => {
+                // As journals of before have it, which estimated nothing.
+                vec![note(own(), f.usage, Some(0.0))]
+            }
             Event::ModelReplied(f) => vec![note(own(), f.usage, f.cost_usd)],
+            Event::ModelRetried(f) => failed(&f.usage, f.cost_usd),
+            Event::ModelFailed(f) => failed(&f.usage, f.cost_usd),
+            Event::ContextCondensing(f) => {
+                f.cut.iter().map(|cut| note(own(), cut.usage, cut.cost_usd)).collect()
+            }
             Event::ContextSummarised(f) => helper(&f.usage, f.cost_usd),
             Event::RunRemembered(f) => helper(&f.usage, f.cost_usd),
             Event::RecipePlanned(f) => helper(&f.usage, f.cost_usd),
             Event::CallFinished(f) => {
                 let used = f.news.iter().filter_map(|news| match news {
-                    ResultEffect::Used { usage, cost_usd } => Some(helper(usage, *cost_usd)),
+                    ResultEffect::Used { usage, cost_usd } => Some(asked(usage, *cost_usd)),
                     _ => None,
                 });
                 used.flatten().collect()
             }
             Event::RunFinished(_) => {
-                let run = note(own(), Usage::default(), None);
+                let run = note(own(), Usage::default(), Some(0.0));
                 vec![UsageNote { replies: 0, runs: 1, ..run }]
             }
             _ => Vec::new(),
@@ -126,4 +152,9 @@ impl UsageRow {
         self.replies += u64::from(note.replies);
         self.runs += u64::from(note.runs);
     }
+}
+
+/// The session whose schedule what `session` used is counted to: the one that a person or a schedule began.
+pub fn session_of_usage(session: &SessionId) -> SessionId {
+    child::root_of(session)
 }

@@ -6,7 +6,7 @@ use weir_core::ids::{SessionId, Timestamp};
 use weir_core::schedule::{AgentCause, AgentRun, AgentRunState};
 use weir_engine::ports::{
     AGENT_RUNS_KEPT, AgentRunFilter, HOUR_MS, LeaseOwner, PlaceLimits, RunBeginOutcome,
-    STILL_RUNNING, TickClaim,
+    STILL_RUNNING, TickClaim, session_of_usage,
 };
 
 use crate::owner::is_alive;
@@ -23,9 +23,10 @@ struct AgentRunRow {
 }
 
 impl AgentRuns {
-    /// The agent that began `session`; empty: none did.
+    /// The agent that began `session`, or the session of which it is a sub-agent; empty: none did.
     pub(super) fn agent_of(&self, session: &SessionId) -> &str {
-        let began = |row: &&AgentRunRow| row.run.session.as_ref() == Some(session);
+        let root = session_of_usage(session);
+        let began = |row: &&AgentRunRow| row.run.session.as_ref() == Some(&root);
         self.rows.iter().find(began).map_or("", |row| row.run.agent.as_str())
     }
 

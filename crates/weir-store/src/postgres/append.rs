@@ -14,7 +14,7 @@ use sqlx::postgres::{PgConnection, PgPool};
 use tokio::sync::{mpsc, oneshot};
 use weir_core::ids::{Seq, Timestamp};
 use weir_core::record::Record;
-use weir_engine::ports::{Append, IndexedText, SessionMeta, StoreError};
+use weir_engine::ports::{Append, IndexedText, SessionMeta, StoreError, session_of_usage};
 
 use super::begin_for_owner;
 use super::error::{database_error, is_retryable};
@@ -209,8 +209,9 @@ const CHAIN: &str = "SELECT n, hash FROM chains FOR UPDATE";
 const CHAIN_FIRST: &str =
     "INSERT INTO chains (n, hash) VALUES (0, $1) ON CONFLICT (owner) DO NOTHING";
 const HEADS: &str = "SELECT id, epoch, owner_pid, owner_started, owner_host, owner_label, facts,
-  last_hash, (SELECT r.agent FROM agent_runs r WHERE r.session = sessions.id LIMIT 1)
-  FROM sessions WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+  last_hash, (SELECT r.agent FROM agent_runs r WHERE r.session = wanted.root LIMIT 1)
+  FROM sessions JOIN unnest($1::text[], $2::text[]) AS wanted(session, root) ON wanted.session = sessions.id
+  ORDER BY id FOR UPDATE OF sessions";
 
 async fn read_group_state(
     work: &mut PgConnection,
@@ -224,10 +225,17 @@ async fn read_group_state(
         }
     };
     let chain = ChainEnd { n: number_cell(&row, 0)?, hash: text_cell(&row, 1)? };
-    let ids: Vec<String> =
-        group.iter().map(|pending| escape_nul(pending.append.lease.session.as_str())).collect();
+    // What a sub-agent uses is counted to the agent that a schedule began.
+    let roots: BTreeMap<String, String> = group
+        .iter()
+        .map(|pending| &pending.append.lease.session)
+        .map(|session| {
+            (escape_nul(session.as_str()), escape_nul(session_of_usage(session).as_str()))
+        })
+        .collect();
+    let (ids, roots): (Vec<String>, Vec<String>) = roots.into_iter().unzip();
     let mut ground = PgGroupState { heads: HashMap::new(), chain, agents: HashMap::new() };
-    for row in &sqlx::query(HEADS).bind(ids).fetch_all(work).await? {
+    for row in &sqlx::query(HEADS).bind(ids).bind(roots).fetch_all(work).await? {
         let id = text_cell(row, 0)?;
         if let Some(agent) = read_cell::<Option<String>>(row, 8)? {
             ground.agents.insert(id.clone(), agent);

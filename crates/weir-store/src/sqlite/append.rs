@@ -10,8 +10,11 @@ use futures::executor::block_on;
 use sqlx::Row;
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments};
+use weir_core::ids::SessionId;
 use weir_core::record::Record;
-use weir_engine::ports::{Append, IndexedText, SessionMeta, StoreError, UsageRow};
+use weir_engine::ports::{
+    Append, IndexedText, SessionMeta, StoreError, UsageRow, session_of_usage,
+};
 
 use super::error::{clone_error, database_error};
 use super::read;
@@ -166,7 +169,10 @@ impl WriterThread {
         let ids: Vec<&str> =
             group.iter().map(|pending| pending.append.lease.session.as_str()).collect();
         let ids = serde_json::to_string(&ids).unwrap_or_default();
-        let query = sqlx::query(sql::BEGIN).bind(ids.as_str());
+        let roots: Vec<SessionId> =
+            group.iter().map(|pending| session_of_usage(&pending.append.lease.session)).collect();
+        let roots = serde_json::to_string(&roots).unwrap_or_default();
+        let query = sqlx::query(sql::BEGIN).bind(ids.as_str()).bind(roots.as_str());
         let rows = block_on(query.fetch_all(&mut self.connection))
             .map_err(|e| database_error(DOING, &e))?;
         let mut ground = SqliteGroupState {
@@ -320,7 +326,9 @@ fn judge_appends(
             head.advance(append);
             batch.facts.extend(&append.records);
             batch.passages.extend(append.texts.iter().map(|text| (session, text)));
-            let agent = ground.agents.get(session).map_or("", String::as_str);
+            // What a sub-agent uses is its agent's.
+            let root = session_of_usage(&append.lease.session);
+            let agent = ground.agents.get(root.as_str()).map_or("", String::as_str);
             append.usage.iter().for_each(|note| batch.usage.add_note(note, agent));
             batch.beside |= !append.blobs.is_empty()
                 || !append.marks.is_empty()

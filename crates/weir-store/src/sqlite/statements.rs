@@ -6,13 +6,14 @@
 use std::sync::LazyLock;
 
 /// Opens the transaction and looks at what the appends stand on: rows of nine columns are sessions,
-/// of two the end of the audit chain, of one the exported mark, of three agents that began sessions.
+/// of two the end of the audit chain, of one the exported mark, of three agents that began sessions. $2
+/// are the sessions that were begun so, of which some of $1 are sub-agents.
 pub(super) const BEGIN: &str = "BEGIN IMMEDIATE;
 SELECT id, epoch, owner_pid, owner_started, owner_host, owner_label, facts, last_hash, 0
   FROM sessions WHERE id IN (SELECT value FROM json_each($1));
 SELECT n, hash FROM audit WHERE n = (SELECT max(n) FROM audit);
 SELECT value FROM settings WHERE key = 'audit_exported';
-SELECT session, agent, 0 FROM agent_runs WHERE session IN (SELECT value FROM json_each($1))";
+SELECT session, agent, 0 FROM agent_runs WHERE session IN (SELECT value FROM json_each($2))";
 
 /// Rows of one table that are inserted together.
 pub(super) struct InsertTable {

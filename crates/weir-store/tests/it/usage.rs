@@ -12,6 +12,7 @@ use crate::support::{NOON, Scribe};
 
 every_store! {
     s10_usage_is_summed_by_day_model_profile_and_agent
+    r11_what_a_sub_agent_uses_is_counted_to_the_agent_of_its_schedule
     s10_usage_counts_once_with_the_facts_and_outlives_the_session
     s03_whoever_follows_a_session_hears_of_new_facts
     s03_a_session_that_is_longer_already_is_no_wait
@@ -43,21 +44,38 @@ async fn used(store: &dyn Store, from: Option<&str>, to: Option<&str>) -> Vec<Us
     store.usage_rows(&filter).await.expect("readable")
 }
 
-async fn s10_usage_is_summed_by_day_model_profile_and_agent(store: &dyn Store) {
-    let run = AgentRun {
+/// A run of the agent "nightly", whose session has this id.
+fn nightly_run(session: &str) -> AgentRun {
+    AgentRun {
         agent: "nightly".into(),
         tick: "1".into(),
         cause: AgentCause::Cron,
         owner: "ada".into(),
         due: Timestamp(NOON),
         state: AgentRunState::Waiting,
-        session: Some(SessionId::new("two")),
+        session: Some(SessionId::new(session)),
         claimed: Timestamp(NOON),
         started: None,
         finished: None,
         note: String::new(),
-    };
-    store.claim_ticks(&[run], None).await.expect("writable");
+    }
+}
+
+async fn r11_what_a_sub_agent_uses_is_counted_to_the_agent_of_its_schedule(store: &dyn Store) {
+    store.claim_ticks(&[nightly_run("two")], None).await.expect("writable");
+    // The first three are one family; the others only look a little like it.
+    for session in ["two", "two_c3", "two_c3_c12", "twofold_c3", "three_two"] {
+        let mut scribe = Scribe::new(store, session).await;
+        write(store, &mut scribe, vec![note(0, "acme/large", 1, Some(0.5))]).await;
+    }
+    let rows = used(store, None, None).await;
+    let by_agent: Vec<(&str, f64, u64)> =
+        rows.iter().map(|row| (row.agent.as_str(), row.cost_usd, row.replies)).collect();
+    assert_eq!(by_agent, [("", 1.0, 2), ("nightly", 1.5, 3)]);
+}
+
+async fn s10_usage_is_summed_by_day_model_profile_and_agent(store: &dyn Store) {
+    store.claim_ticks(&[nightly_run("two")], None).await.expect("writable");
     let mut one = Scribe::new(store, "one").await;
     let mut two = Scribe::new(store, "two").await;
     let run_over = UsageNote {

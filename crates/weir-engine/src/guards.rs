@@ -23,6 +23,9 @@ use crate::worker_context::WorkerContext;
 const JUDGE_WAIT: Duration = Duration::from_secs(60);
 /// Pieces of one text that a judge is asked about; what is longer is withheld.
 const PIECES_MAX: usize = 16;
+/// Bytes of a text that a judge is asked about at once, for each token of its window: what it is told beside
+/// that, and text of many tokens, must fit too.
+const PIECE_BYTES_PER_TOKEN: u64 = 2;
 
 /// The hooks and the judge model that are asked about calls and texts of one session.
 #[derive(Clone)]
@@ -30,6 +33,27 @@ pub(crate) struct Guards {
     pub(crate) context: Arc<WorkerContext>,
     /// The model that is asked about calls and foreign content.
     pub(crate) judge: Arc<dyn Model>,
+}
+
+/// A text in pieces that a judge with this window can read whole; 0: nobody knows its window.
+fn pieces_to_screen(text: &str, window: u64) -> Vec<&str> {
+    let bytes_max = match window {
+        0 => usize::MAX,
+        tokens => {
+            usize::try_from(tokens.saturating_mul(PIECE_BYTES_PER_TOKEN)).unwrap_or(usize::MAX)
+        }
+    };
+    let (mut pieces, mut start, mut characters) = (Vec::new(), 0, 0);
+    for (at, character) in text.char_indices() {
+        let is_full = at + character.len_utf8() - start > bytes_max && characters > 0;
+        if characters == judge::SCREENED_MAX || is_full {
+            pieces.push(&text[start..at]);
+            (start, characters) = (at, 0);
+        }
+        characters += 1;
+    }
+    pieces.push(&text[start..]);
+    pieces
 }
 
 impl Guards {
@@ -188,16 +212,14 @@ impl Guards {
         if text.trim().is_empty() {
             return None;
         }
-        let characters: Vec<char> = text.chars().collect();
         let mark = frame_mark(&self.context.session, &text);
-        let pieces = characters.chunks(judge::SCREENED_MAX);
+        let pieces = pieces_to_screen(&text, self.judge.info().window);
         if pieces.len() > PIECES_MAX {
             return Some("it is too long for the judge model to read".into());
         }
         let origin = label.origins.iter().cloned().collect::<Vec<_>>().join(", ");
         for piece in pieces {
-            let piece: String = piece.iter().collect();
-            let question = judge::screen_question(&origin, &piece, &mark);
+            let question = judge::screen_question(&origin, piece, &mark);
             match self.ask_judge(judge::SCREEN_SYSTEM, question).await {
                 Ok(answer) => {
                     if let Some(why) = judge::parse_screen_answer(&answer) {
@@ -225,5 +247,27 @@ impl Guards {
                 .await;
         let failed = |why: String| format!("the judge model failed: {why}");
         asked.map(|(text, _)| text).map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r6_a_text_is_screened_in_pieces_that_the_judge_can_read_whole() {
+        let lengths = |text: &str, window| -> Vec<usize> {
+            let pieces = pieces_to_screen(text, window);
+            assert_eq!(pieces.concat(), text);
+            pieces.iter().map(|piece| piece.len()).collect()
+        };
+        let page = "a".repeat(50_000);
+        assert_eq!(lengths(&page, 0), [24_000, 24_000, 2_000]);
+        assert_eq!(lengths(&page, 200_000), [24_000, 24_000, 2_000]);
+        assert_eq!(lengths(&page[..20_000], 4_096), [8_192, 8_192, 3_616]);
+        // A character is never torn, and one that does not fit alone goes alone.
+        assert_eq!(lengths("\u{20ac}\u{20ac}\u{20ac}", 2), [3, 3, 3]);
+        assert_eq!(lengths("\u{20ac}\u{20ac}", 1), [3, 3]);
+        assert_eq!(lengths("short", 4_096), [5]);
     }
 }

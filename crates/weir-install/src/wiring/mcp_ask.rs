@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use weir_core::ids::{SessionId, TurnId};
 use weir_core::message::{Message, MessageBlock};
 use weir_core::model::{ModelInfo, ModelReply, ModelRequest, ReplyBlock, Thinking};
+use weir_engine::helper::estimate_usage;
 use weir_engine::ports::{MediaMap, Model, SignalSink};
 use weir_mcp::{Sampler, SamplingRequest, SamplingResult};
 
@@ -42,6 +43,8 @@ impl Sampler for SessionModel {
             "" => FRAME.to_owned(),
             own => format!("{FRAME}\n\nThe program says of its question:\n{own}"),
         };
+        let asked_bytes =
+            system.len() + question.messages.iter().map(|(_, text)| text.len()).sum::<usize>();
         let history = question.messages.into_iter().map(|(by_user, text)| {
             let blocks = vec![MessageBlock::text(text)];
             Arc::new(if by_user { Message::user(blocks) } else { Message::assistant(blocks) })
@@ -66,9 +69,14 @@ impl Sampler for SessionModel {
                     ReplyBlock::Said(MessageBlock::Text { text, .. }) => Some(text.as_str()),
                     _ => None,
                 });
+                let text = said.collect::<Vec<_>>().join("\n");
+                let usage = match usage.is_nothing() {
+                    true => estimate_usage(asked_bytes, text.len()),
+                    false => usage,
+                };
                 Ok(SamplingResult {
                     model: info.model.to_string(),
-                    text: said.collect::<Vec<_>>().join("\n"),
+                    text,
                     usage,
                     cost_usd: info.cost(&usage),
                 })

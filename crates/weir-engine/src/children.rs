@@ -258,6 +258,8 @@ impl CallSubAgents {
             profiles: context.profiles.clone(),
             resources: SessionResources {
                 toolbox: Some(context.toolbox.clone()),
+                // They know the parent's calls, which have the same numbers.
+                readers: None,
                 ..context.resources.clone()
             },
             config,

@@ -45,4 +45,6 @@ pub struct SessionResources {
     pub vendor_search: Option<Arc<dyn VendorSearch>>,
     /// The model that makes pictures; none: there is none.
     pub pictures: Option<Arc<dyn PictureModel>>,
+    /// Who reads words beside the context for its calls; none: the model that judges, or its own.
+    pub readers: Option<Arc<dyn CallReaders>>,
 }

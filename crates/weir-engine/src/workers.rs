@@ -138,6 +138,8 @@ impl Workers {
         let hub = own.hub.clone();
         let subject = call.id.to_string();
         let spec = own.toolbox.get(&call.tool).map(|tool| tool.spec().clone());
+        let readers = own.resources.readers.as_ref();
+        let reader = readers.map(|readers| readers.reader_of_call(call.id));
         ToolContext {
             session: own.session.clone(),
             call: call.id,
@@ -159,7 +161,7 @@ impl Workers {
                 context: own.clone(),
                 config: config.clone(),
                 label,
-                reader: self.guards.judge.clone(),
+                reader: reader.unwrap_or_else(|| self.guards.judge.clone()),
             }),
             plugins: own.scene.skills.plugins.clone().unwrap_or_else(|| Arc::new(NoPlugins)),
             nested: Arc::new(StepPlanner { toolbox: own.toolbox.clone() }),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use weir_core::ids::BlobId;
+use weir_core::ids::{BlobId, CallId};
 use weir_core::model::{ModelInfo, ModelReply, ModelRequest, ModelSignal};
 
 /// A model that can be asked. One per provider and model; shared by sessions.
@@ -13,6 +13,14 @@ pub trait Model: Send + Sync {
     fn info(&self) -> Arc<ModelInfo>;
     /// Starts a conversation: it keeps what was encoded, so that a turn costs only what is new.
     fn start_conversation(&self) -> Box<dyn Conversation>;
+}
+
+/// Who reads words that stand beside the context (handles), where that is not the model that judges: of each call
+/// it may be another one. Asked when a call is prepared, also of those that will read nothing: must not wait.
+pub trait CallReaders: Send + Sync {
+    /// The model that reads for this call. It is asked without tools and without anything of the session, and
+    /// its answer is held against what was asked for.
+    fn reader_of_call(&self, call: CallId) -> Arc<dyn Model>;
 }
 
 /// Bytes of the blobs that a request mentions, as standard base64 text.

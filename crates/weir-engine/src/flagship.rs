@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use weir_core::governance::filter::redact_text;
 use weir_core::governance::label::Label;
-use weir_core::ids::SessionId;
 
-use crate::helper;
-use crate::parts::EngineParts;
+use crate::helper::{self, HelperFailure};
 use crate::ports::{ConsultError, FlagshipAnswer, ModelUse, NO_FLAGSHIP};
+use crate::spending::CappedModel;
+use crate::worker_context::WorkerContext;
 
 /// How long it may think.
 const WAIT: Duration = Duration::from_secs(240);
@@ -24,22 +24,24 @@ const SYSTEM: &str = "An agent that works on a task asks you one question. You s
 /// # Errors
 /// No model is named, or it gave no answer: a sentence for the model that asked.
 pub(crate) async fn consult_flagship(
-    parts: &EngineParts,
-    session: &SessionId,
+    context: &WorkerContext,
     label: &Label,
     question: &str,
 ) -> Result<FlagshipAnswer, ConsultError> {
+    let WorkerContext { parts, session, .. } = context;
     let Some(model) = &parts.flagship else {
         return Err(ConsultError { why: NO_FLAGSHIP.into(), used: None });
     };
+    let spending = context.spending();
+    let (own, time) = (session.as_str(), &context.time);
+    let model = CappedModel::wrap(model.clone(), spending.as_ref(), own, time);
     let info = model.info();
     // It may be another vendor's: nothing goes there that may not go to the session's model.
     let question = redact_text(question, &parts.secrets).into_owned();
-    let asked = helper::ask_helper_model(model.as_ref(), session, SYSTEM, question);
+    let asked = helper::ask_within(model.as_ref(), session, SYSTEM, question, WAIT).await;
     let name = info.model.to_string();
-    let failed = |why: String| ConsultError { why, used: None };
-    match tokio::time::timeout(WAIT, asked).await {
-        Ok(Ok((text, usage))) => {
+    match asked {
+        Ok((text, usage)) => {
             let cost_usd = info.cost(&usage);
             if text.trim().is_empty() {
                 let why =
@@ -50,10 +52,14 @@ pub(crate) async fn consult_flagship(
             let label = label.clone().told_by_model();
             Ok(FlagshipAnswer { text, model: name, usage, cost_usd, label })
         }
-        Ok(Err(why)) => Err(failed(format!("{name} gave no answer: {why}. Go on without it"))),
-        Err(_) => {
-            let seconds = WAIT.as_secs();
-            Err(failed(format!("{name} did not answer in {seconds} s. Go on without it")))
+        Err(HelperFailure { why, usage, too_slow }) => {
+            let cost_usd = info.cost(&usage);
+            let used = (!usage.is_nothing()).then_some(ModelUse { usage, cost_usd });
+            let why = match too_slow {
+                true => format!("did not answer in {} s", WAIT.as_secs()),
+                false => format!("gave no answer: {why}"),
+            };
+            Err(ConsultError { why: format!("{name} {why}. Go on without it"), used })
         }
     }
 }

@@ -253,13 +253,7 @@ impl Knowledge for CallKnowledge {
     }
 
     async fn consult_flagship(&self, question: &str) -> Result<FlagshipAnswer, ConsultError> {
-        flagship::consult_flagship(
-            &self.context.parts,
-            &self.context.session,
-            &self.label,
-            question,
-        )
-        .await
+        flagship::consult_flagship(&self.context, &self.label, question).await
     }
 
     async fn ask_reader(&self, question: &ReaderQuestion) -> Result<ReaderAnswer, ConsultError> {
@@ -275,7 +269,8 @@ impl Knowledge for CallKnowledge {
             }
             Err(_) => {
                 let why = "the model that reads the words gave no answer; try again, or open them";
-                Err(ConsultError { why: why.into(), used: Some(used) })
+                let used = (!used.usage.is_nothing()).then_some(used);
+                Err(ConsultError { why: why.into(), used })
             }
         }
     }
@@ -295,8 +290,7 @@ impl Knowledge for CallKnowledge {
         let Some(vendor) = &self.context.resources.vendor_search else {
             return Err(VendorSearchError { why: NO_VENDOR_SEARCH.into(), used: None });
         };
-        let secrets = &self.context.parts.secrets;
-        vendor_search::search_by_vendor(vendor.as_ref(), secrets, question).await
+        vendor_search::search_under_caps(&self.context, vendor.as_ref(), question).await
     }
 
     async fn make_picture(&self, request: PictureRequest) -> Result<PictureAnswer, PictureError> {

@@ -122,6 +122,7 @@ pub mod skills;
 pub mod slash;
 mod snapshots;
 pub mod sniff;
+pub mod spending;
 mod streaming;
 mod submit;
 pub mod system_clock;

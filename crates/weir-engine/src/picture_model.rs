@@ -1,6 +1,7 @@
 //! The model that makes pictures for the agent (K13): one question, one picture, counted for the run.
 //! Not here: what becomes of the picture, which the tool says, and how a vendor is asked.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use weir_core::governance::filter::redact_text;
@@ -8,12 +9,17 @@ use weir_core::governance::label::Label;
 use weir_core::model::Usage;
 
 use crate::ports::{
-    ModelUse, NO_PICTURE_MODEL, PictureAnswer, PictureError, PictureReply, PictureRequest,
+    ModelUse, NO_PICTURE_MODEL, PictureAnswer, PictureError, PictureModel, PictureReply,
+    PictureRequest,
 };
 use crate::worker_context::WorkerContext;
 
 /// How long one picture may take: vendors speak of two minutes for the best.
 const WAIT: Duration = Duration::from_secs(280);
+
+/// What one picture costs at most, in US dollars, as far as anybody can say before: so much is set aside
+/// under a cap, and counts there where the vendor does not say what it cost.
+const PICTURE_USD_MAX: f64 = 1.0;
 
 /// Asks for a picture with words that were made from what has the label `label`.
 ///
@@ -27,6 +33,27 @@ pub(crate) async fn ask_for_picture(
     let Some(model) = &context.resources.pictures else {
         return Err(PictureError { why: NO_PICTURE_MODEL.into(), used: None });
     };
+    let held = context.reserve_for_tool(PICTURE_USD_MAX).await;
+    let held = held.map_err(|why| PictureError { why, used: None })?;
+    let Some(held) = held else { return ask_within_time(context, model, label, request).await };
+    let asked = ask_within_time(context, model, label, request);
+    let mut answer = held.hold_during(asked).await;
+    let used = match &mut answer {
+        Ok(answer) => Some(&mut answer.reply.used),
+        Err(error) => error.used.as_mut(),
+    };
+    // Under a cap no price is nothing.
+    let cost = used.map(|used| *used.cost_usd.get_or_insert(PICTURE_USD_MAX));
+    held.settle(Some(cost.unwrap_or(0.0))).await;
+    answer
+}
+
+async fn ask_within_time(
+    context: &WorkerContext,
+    model: &Arc<dyn PictureModel>,
+    label: &Label,
+    request: PictureRequest,
+) -> Result<PictureAnswer, PictureError> {
     let secrets = &context.parts.secrets;
     // It may be another vendor's: nothing goes there that may not go to the session's model.
     let prompt = redact_text(&request.prompt, secrets).into_owned();

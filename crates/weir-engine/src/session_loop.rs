@@ -144,6 +144,9 @@ impl SessionLoop {
                     if self.has_solved(&facts) {
                         self.start_learning();
                     }
+                    if let Some(release) = self.workers.release_after(&facts) {
+                        self.do_behind(release);
+                    }
                     let (session, ledger) = (&self.session, &self.ledger);
                     if let Some(keep) = self.snapshots.keep_if_due(session, ledger, &store) {
                         self.do_behind(keep);
@@ -481,8 +484,9 @@ impl SessionLoop {
             | Effect::PlanRecipe
             | Effect::Remember => true,
             Effect::Run { call } => self.session.waits_for_disk(*call),
+            // What was used so far must be among the sums before anything else is spent.
+            Effect::Prepare { .. } => self.workers.has_caps(),
             Effect::Look
-            | Effect::Prepare { .. }
             | Effect::Wait { .. }
             | Effect::Inspect { .. }
             | Effect::Checkpoint { .. }
@@ -524,7 +528,8 @@ impl SessionLoop {
                 let media = self.session.media().iter().cloned().collect();
                 let conversation = self.take_conversation()?;
                 let (label, not_before) = (self.session.label().clone(), *not_before);
-                let work = EncodingWork { conversation, request, media, not_before, label };
+                let tokens = self.session.next_tokens();
+                let work = EncodingWork { conversation, request, media, not_before, label, tokens };
                 Some(Box::pin(workers.prepare(work, cancel)))
             }
             Effect::Ask { turn } => {

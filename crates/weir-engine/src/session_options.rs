@@ -5,7 +5,8 @@ use std::sync::Arc;
 use weir_core::session::SessionConfig;
 
 use crate::ports::{
-    McpServers, MeaningSearch, Model, PictureModel, Profiles, Scripts, VendorSearch, Worktrees,
+    CallReaders, McpServers, MeaningSearch, Model, PictureModel, Profiles, Scripts, SpendingCaps,
+    VendorSearch, Worktrees,
 };
 use crate::scene::SceneOptions;
 use crate::toolbox::Toolbox;
@@ -47,4 +48,6 @@ pub struct SessionResources {
     pub pictures: Option<Arc<dyn PictureModel>>,
     /// Who reads words beside the context for its calls; none: the model that judges, or its own.
     pub readers: Option<Arc<dyn CallReaders>>,
+    /// Caps that it has in common with other sessions (R11). Its sub-agents are under the same.
+    pub spending: SpendingCaps,
 }

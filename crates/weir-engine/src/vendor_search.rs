@@ -4,17 +4,49 @@
 use std::time::Duration;
 
 use weir_core::governance::filter::redact_text;
+use weir_core::model::Usage;
 
-use crate::ports::{VendorAnswer, VendorPage, VendorQuestion, VendorSearch, VendorSearchError};
+use crate::ports::{
+    ModelUse, VendorAnswer, VendorPage, VendorQuestion, VendorSearch, VendorSearchError,
+};
+use crate::worker_context::WorkerContext;
 
 /// How long a vendor may search and write.
 const WAIT: Duration = Duration::from_secs(150);
+
+/// What one question to a vendor's search costs at most, in US dollars, as far as anybody can say before: so
+/// much is set aside under a cap, and counts there where the vendor does not say what it cost.
+const SEARCH_USD_MAX: f64 = 0.5;
+
+/// Asks `vendor` where no cap is reached.
+///
+/// # Errors
+/// As [`VendorSearch::search_web`]; a cap is reached; it took too long.
+pub(crate) async fn search_under_caps(
+    context: &WorkerContext,
+    vendor: &dyn VendorSearch,
+    question: VendorQuestion,
+) -> Result<VendorAnswer, VendorSearchError> {
+    let refused = |why| VendorSearchError { why, used: None };
+    let held = context.reserve_for_tool(SEARCH_USD_MAX).await.map_err(refused)?;
+    let asked = search_by_vendor(vendor, &context.parts.secrets, question);
+    let Some(held) = held else { return asked.await };
+    let mut answer = held.hold_during(asked).await;
+    let cost = match &mut answer {
+        Ok(answer) => Some(&mut answer.cost_usd),
+        Err(error) => error.used.as_mut().map(|used| &mut used.cost_usd),
+    };
+    // Under a cap no price is nothing.
+    let cost = cost.map(|cost| *cost.get_or_insert(SEARCH_USD_MAX));
+    held.settle(Some(cost.unwrap_or(0.0))).await;
+    answer
+}
 
 /// Asks `vendor`. Neither the question nor the answer holds one of `secrets`.
 ///
 /// # Errors
 /// As [`VendorSearch::search_web`]; it took too long.
-pub(crate) async fn search_by_vendor(
+async fn search_by_vendor(
     vendor: &dyn VendorSearch,
     secrets: &[String],
     question: VendorQuestion,
@@ -31,7 +63,9 @@ pub(crate) async fn search_by_vendor(
         Ok(Err(error)) => return Err(VendorSearchError { why: clean(&error.why), ..error }),
         Err(_) => {
             let why = format!("no answer in {} s; try again, or go on without", WAIT.as_secs());
-            return Err(VendorSearchError { why, used: None });
+            // It was asked, and nobody knows what that cost.
+            let used = Some(ModelUse { usage: Usage::default(), cost_usd: None });
+            return Err(VendorSearchError { why, used });
         }
     };
     let page = |page: VendorPage| VendorPage {

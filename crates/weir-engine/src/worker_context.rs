@@ -13,6 +13,7 @@ use crate::ports::{McpServers, Profiles, Scripts};
 use crate::scene::SceneOptions;
 use crate::session_options::SessionResources;
 use crate::session_time::SessionTime;
+use crate::spending::{HeldSpending, SharedSpending};
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
@@ -43,6 +44,28 @@ pub(crate) struct WorkerContext {
 }
 
 impl WorkerContext {
+    /// What it may spend beside its own budget; none: nothing bounds it.
+    pub(crate) fn spending(&self) -> Option<SharedSpending> {
+        let EngineParts { store, clock, .. } = self.parts.as_ref();
+        SharedSpending::new(store.clone(), clock.clone(), self.resources.spending.clone())
+    }
+
+    /// Sets aside what a vendor may charge for something whose price is known only afterwards, before a
+    /// tool asks for it; none: no cap is to be held.
+    ///
+    /// # Errors
+    /// A sentence: which cap is reached, or that nobody knows.
+    pub(crate) async fn reserve_for_tool(
+        &self,
+        at_most_usd: f64,
+    ) -> Result<Option<HeldSpending>, String> {
+        let Some(spending) = self.spending() else { return Ok(None) };
+        let whose = format!("{}/tool", self.session);
+        let held =
+            HeldSpending::reserve(spending, self.time.clone(), whose, Some(at_most_usd)).await;
+        held.map(Some).map_err(|why| format!("Nothing was asked: {why}."))
+    }
+
     /// Folder for the externalised results of the session, relative to the workspace.
     pub(crate) fn results_folder(&self) -> String {
         format!(".weir/tmp/{}", self.session)

@@ -21,6 +21,7 @@ use weir_core::session::{CallState, PlanWork, Session, SessionConfig};
 use weir_core::tool::RawResult;
 
 use self::model::PartialReply;
+use self::spending::AskingTurn;
 use crate::children::{CallSubAgents, ChildOpener, ChildTasks, SpawnParameters};
 use crate::commands::{CallEndMoment, CommandWatch};
 use crate::condensing::{self, RunReview};
@@ -35,11 +36,13 @@ use crate::ports::{
 };
 use crate::recover::{self, ReconciledOutcome};
 use crate::scene::{self, NestedInstructions, SceneGatherer, SceneRequest};
+use crate::spending::{CappedModel, SharedSpending};
 use crate::worker_context::WorkerContext;
 
 mod model;
 mod planning;
 mod running;
+mod spending;
 
 pub(crate) use model::EncodingWork;
 pub(crate) use running::RunningCall;
@@ -70,6 +73,10 @@ pub(crate) struct Workers {
     deeper: Arc<NestedInstructions>,
     /// What has come of the reply that is under way.
     partial_reply: Arc<Mutex<PartialReply>>,
+    /// Caps that it has in common with other sessions.
+    spending: Option<SharedSpending>,
+    /// The turn for which something may be set aside under them.
+    asking: Arc<Mutex<AskingTurn>>,
 }
 
 /// What a finished worker brings back.
@@ -96,8 +103,11 @@ impl Workers {
         opener: Arc<dyn ChildOpener>,
     ) -> Workers {
         let parts = &context.parts;
-        let own_or =
-            |named: &Option<Arc<dyn Model>>| named.clone().unwrap_or_else(|| model.clone());
+        let spending = context.spending();
+        let own_or = |named: &Option<Arc<dyn Model>>| {
+            let helper = named.clone().unwrap_or_else(|| model.clone());
+            CappedModel::wrap(helper, spending.as_ref(), context.session.as_str(), &context.time)
+        };
         Workers {
             guards: Guards { context: context.clone(), judge: own_or(&parts.judge) },
             commands: CommandWatch::new(context.clone()),
@@ -109,12 +119,17 @@ impl Workers {
             hooked: Arc::default(),
             deeper: Arc::default(),
             partial_reply: Arc::default(),
+            spending,
+            asking: Arc::default(),
             context,
         }
     }
 
     /// The session goes on with another model: helpers that nobody named are it too.
     pub(crate) fn use_model(&mut self, model: &Arc<dyn Model>) {
+        let WorkerContext { session, time, .. } = self.context.as_ref();
+        let model =
+            &CappedModel::wrap(model.clone(), self.spending.as_ref(), session.as_str(), time);
         let parts = self.context.parts.clone();
         if parts.judge.is_none() {
             self.guards.judge = model.clone();
@@ -353,6 +368,10 @@ impl Workers {
             () = cancel.cancelled() => return WorkerOutcome::Nothing,
             ready = asked => ready,
         };
+        let ready = ready.and_then(|to| match self.unpriced_refusal(&to.config.model) {
+            Some(why) => Err(why),
+            None => Ok(to),
+        });
         let (config, speaks) = match ready {
             Ok(to) => (Ok(Arc::new(to.config)), to.model),
             Err(why) => (Err(why), None),

@@ -51,6 +51,8 @@ pub struct Setup {
     pub externalize_over: Option<usize>,
     /// `(limit, value)`.
     pub limits: Vec<(String, String)>,
+    /// Caps that sessions have in common, in US dollars.
+    pub caps: Vec<(String, f64)>,
     /// `(allow | ask | deny, rule)`.
     pub rules: Vec<(String, String)>,
     /// `(path, text)`; `\n` in the text is a line break.
@@ -387,6 +389,10 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
         "limit" => {
             let (name, value) = rest.split_once(':').context("limit NAME: VALUE")?;
             setup.limits.push((name.trim().into(), value.trim().into()));
+        }
+        "cap" => {
+            let (name, value) = rest.split_once(':').context("cap NAME: USD")?;
+            setup.caps.push((name.trim().into(), value.trim().parse()?));
         }
         "allow" | "ask" | "deny" => setup.rules.push((key.into(), rest.into())),
         "file" => {

@@ -10,6 +10,7 @@ use weir_core::ids::{BlobId, Timestamp, TurnId};
 use weir_core::input::EffectAnswer;
 use weir_core::model::{ModelRequest, ModelSignal};
 
+use super::spending::SpendingOutcome;
 use super::{WorkerOutcome, Workers};
 use crate::pictures::keep_reply_pictures;
 use crate::ports::{Blobs as _, Conversation, MediaMap, SignalSink};
@@ -56,6 +57,8 @@ pub(crate) struct EncodingWork {
     pub(crate) not_before: Timestamp,
     /// What stands in it.
     pub(crate) label: Label,
+    /// About how many tokens it has.
+    pub(crate) tokens: u64,
 }
 
 impl Workers {
@@ -65,7 +68,8 @@ impl Workers {
         work: EncodingWork,
         cancel: CancellationToken,
     ) -> WorkerOutcome {
-        let EncodingWork { mut conversation, mut request, mut media, not_before, label } = work;
+        let EncodingWork { mut conversation, mut request, mut media, not_before, label, tokens } =
+            work;
         // What came in by another way than a result, or was started since the words were read.
         if let Some(said) = self.commands.stop_older_jobs(&label).await {
             self.commands.say_later(said).await;
@@ -76,6 +80,13 @@ impl Workers {
                 () = cancel.cancelled() => return WorkerOutcome::Conversation(conversation, None),
                 () = self.context.time.sleep_until(not_before) => (),
             }
+        }
+        match self.reserve_spending(request.turn, &request.model, tokens, &cancel).await {
+            SpendingOutcome::Granted => (),
+            SpendingOutcome::Refused(answer) => {
+                return WorkerOutcome::Conversation(conversation, Some(*answer));
+            }
+            SpendingOutcome::Cancelled => return WorkerOutcome::Conversation(conversation, None),
         }
         if !media.is_empty() {
             let takes = conversation.attachment_support();
@@ -130,6 +141,7 @@ impl Workers {
             biased;
             () = cancel.cancelled() => None,
             reply = conversation.send(&sink) => Some(reply),
+            () = self.keep_reservation(turn) => None,
         };
         let Some(mut reply) = reply else {
             return WorkerOutcome::Conversation(conversation, None);

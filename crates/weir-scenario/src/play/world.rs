@@ -19,7 +19,9 @@ use weir_engine::engine::{
     Engine, EngineParts, SNAPSHOT_EVERY, SessionOptions, SessionResources, read_verified,
 };
 use weir_engine::hub::PublishedFact;
-use weir_engine::ports::{Checkpoints, LeaseOwner, Model as _, SessionFilter, Store, Tool};
+use weir_engine::ports::{
+    Checkpoints, LeaseOwner, SessionFilter, SpendingCap, SpendingCaps, Store, Tool,
+};
 use weir_engine::scene::{SOUL_CHARS_MAX, SceneOptions, own_text};
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
@@ -285,6 +287,7 @@ impl World {
             resources: SessionResources {
                 vendor_search: crate::vendor_search::searching_vendor(&setup.finds),
                 pictures,
+                spending: spending_caps(&setup.caps)?,
                 ..SessionResources::default()
             },
         })
@@ -437,10 +440,29 @@ fn write_setup_files(setup: &Setup, folder: &Path, root: &Path) -> anyhow::Resul
 fn limits(set: &[(String, String)]) -> anyhow::Result<Limits> {
     let mut value = serde_json::to_value(Limits::default())?;
     for (name, text) in set {
-        ensure!(value.get(name).is_some(), "there is no limit {name}");
+        let known = value.get(name).is_some() || name == "session_usd";
+        ensure!(known, "there is no limit {name}");
         value[name] = serde_json::from_str(text)?;
     }
     Ok(serde_json::from_value(value)?)
+}
+
+/// Caps that sessions have in common. That of a schedule counts what the agent `nightly` spends, and lets what has
+/// no price pass, as the usual one does.
+fn spending_caps(set: &[(String, f64)]) -> anyhow::Result<SpendingCaps> {
+    let mut own = Vec::new();
+    for (name, max_usd) in set {
+        let limit = LimitName::from(name.as_str());
+        ensure!(limit.is_shared_money(), "there is no cap {name}");
+        let is_schedule = limit == LimitName::ScheduleUsd;
+        own.push(SpendingCap {
+            max_usd: *max_usd,
+            agent: is_schedule.then(|| "nightly".to_owned()),
+            lets_unpriced_pass: is_schedule,
+            limit,
+        });
+    }
+    Ok(SpendingCaps { own, server: None })
 }
 
 fn collect(root: &Path, folder: &Path, out: &mut BTreeMap<String, String>) -> anyhow::Result<()> {

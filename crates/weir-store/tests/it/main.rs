@@ -12,6 +12,7 @@ mod recipes;
 mod records;
 mod schedule;
 mod snapshots;
+mod spending;
 mod sqlite;
 mod support;
 mod upgrade;

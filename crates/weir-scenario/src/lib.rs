@@ -17,6 +17,7 @@ pub mod long;
 pub mod made;
 mod mail;
 pub mod memory;
+mod models;
 pub mod parse;
 pub mod pictures;
 pub mod planner;

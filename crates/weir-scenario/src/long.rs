@@ -19,7 +19,6 @@ use weir_engine::ports::{
 };
 use weir_providers::DIALECTS;
 use weir_providers::dialect::RequestEncoder;
-use weir_scripted_model::Script;
 
 use crate::crash::CrashPoint;
 use crate::parse::{Scenario, Setup};
@@ -91,7 +90,7 @@ impl Long {
     /// # Errors
     /// It is no script.
     pub fn script(&mut self, text: &str) -> anyhow::Result<()> {
-        self.world.script = Script::parse(text)?;
+        self.world.models.set_first(text)?;
         Ok(())
     }
 
@@ -152,7 +151,7 @@ impl Long {
         self.world.listener = Arc::new(move |request, media| seen(&heard).request(request, media));
         let point = CrashPoint::new(0);
         let engine = self.world.engine(setup, self.lives, &point, clock.clone())?;
-        let mut options = self.world.options(setup, &point)?;
+        let mut options = self.world.options(setup, &point, None)?;
         let (watch, in_front) = (watch.clone(), self.clock_in_front);
         options.model = Arc::new(Watched { inner: options.model, watch: watch.clone(), in_front });
         let known = self.world.store.session_meta(&Long::id()).await?.map_or(0, |meta| meta.facts);

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, bail};
 use weir_core::memory::{MemoryAction, MemoryDecision, MemoryEdit, MemoryKeep};
 use weir_core::profile::PermissionMode;
+use weir_core::routing::RouteRule;
 
 /// The remark of a scenario that is about a script whose expectation is not met.
 pub(crate) const SCRIPT_IS_REFUSED: &str = "<!-- the script is refused -->";
@@ -18,6 +19,8 @@ pub struct Scenario {
     pub setup: Setup,
     /// The scripted model's file.
     pub script: String,
+    /// Those of the models that go on in its place: name and file.
+    pub other_scripts: Vec<(String, String)>,
     /// What people do, in order.
     pub acts: Vec<Act>,
     /// Expected journal, when the file has one.
@@ -45,6 +48,12 @@ pub struct Setup {
     pub price: Option<(f64, f64)>,
     /// The model is held by a server that may cut what is too long.
     pub own_server: bool,
+    /// Models that go on where another one failed, in their order.
+    pub fallback: Vec<String>,
+    /// Which model a run is for.
+    pub routes: Vec<RouteRule>,
+    /// Models that cannot be had, and why.
+    pub missing_models: Vec<(String, String)>,
     /// JSON Schema of the final answer.
     pub output_schema: Option<String>,
     /// Bound for results, in characters.
@@ -261,6 +270,10 @@ fn take(scenario: &mut Scenario, name: &str, start: usize, body: String) -> anyh
             }
         }
         "script" => scenario.script = body,
+        name if name.starts_with("script ") => {
+            let name = name.trim_start_matches("script ").trim().to_owned();
+            scenario.other_scripts.push((name, body));
+        }
         "people" => {
             for (number, line) in meaningful(&body, start) {
                 scenario.acts.push(act(line).with_context(|| format!("line {number}"))?);
@@ -375,6 +388,12 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
             setup.mails.push((field()?.into(), field()?.into(), sized(field()?)));
         }
         "own-server" => setup.own_server = rest == "yes",
+        "fallback" => setup.fallback.push(rest.into()),
+        "route" => setup.routes.push(crate::models::parse_route(rest)?),
+        "missing-model" => {
+            let (name, why) = rest.split_once(": ").context("missing-model NAME: WHY")?;
+            setup.missing_models.push((name.into(), why.into()));
+        }
         "window" => setup.window = Some(rest.parse()?),
         "threshold" => setup.threshold = Some(rest.parse()?),
         "output-schema" => setup.output_schema = Some(rest.into()),

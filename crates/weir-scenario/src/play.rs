@@ -183,7 +183,15 @@ async fn open(
     known: u64,
 ) -> anyhow::Result<SessionHandle> {
     let id = SessionId::new("scenario");
-    let mut options = world.options(setup, point)?;
+    // It goes on with the model that stood in, as the program does.
+    let away = match known {
+        0 => None,
+        _ => {
+            let loaded = load(world.store.as_ref(), &id).await?;
+            loaded.session.config().and_then(|config| config.routing.away.clone())
+        }
+    };
+    let mut options = world.options(setup, point, away.as_deref())?;
     let kept = (world.store.clone(), engine.parts().clock.clone());
     crate::plugins::give(setup, world.folder.path(), kept, &mut options).await?;
     let toolbox = &engine.parts().toolbox;

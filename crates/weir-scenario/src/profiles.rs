@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use weir_core::profile::{Limits, PermissionMode, Profile, built_in_profiles};
 use weir_core::prompt::PromptScene;
 use weir_core::session::SessionConfig;
@@ -12,6 +13,9 @@ use weir_core::tool::ToolSpec;
 use weir_core::tool::defer::{self, ToolLoading};
 use weir_engine::ports::{ProfileSettings, Profiles};
 use weir_engine::toolbox::Toolbox;
+
+use crate::crash::{CrashPoint, Listener};
+use crate::models::ModelScripts;
 
 /// The tools of a profile but those that are `idle`: with their schemas, and by name only.
 ///
@@ -67,15 +71,23 @@ pub fn scene(
     }
 }
 
-/// The built-in profiles.
-#[derive(Debug, Clone, Copy)]
+/// The built-in profiles, and the models of the scenario.
 pub struct FakeProfiles {
     /// The mode of a profile that names none.
     pub permission: PermissionMode,
     /// The bounds, where a profile names none.
     pub limits: Limits,
+    /// Every model.
+    pub(crate) models: ModelScripts,
+    /// Where the program dies.
+    pub(crate) point: Arc<CrashPoint>,
+    /// Hears every request.
+    pub(crate) listener: Listener,
+    /// Tools that the session is not told of.
+    pub(crate) idle: Vec<String>,
 }
 
+#[async_trait]
 impl Profiles for FakeProfiles {
     fn list(&self) -> Vec<(String, String)> {
         listed()
@@ -129,5 +141,28 @@ impl Profiles for FakeProfiles {
         let system = weir_core::prompt::system_prompt(&scene);
         let config = SessionConfig { system, ..config };
         Ok(ProfileSettings { config, model: None, notes: Vec::new() })
+    }
+
+    async fn model_settings(
+        &self,
+        current: &SessionConfig,
+        name: &str,
+    ) -> Result<ProfileSettings, String> {
+        self.point.cross().await;
+        let model = self.models.model(name, &self.point, &self.listener)?;
+        let info = model.info();
+        let (profile, permission) = (&current.profile, current.permission);
+        let ToolLoading { loaded: tools, deferred } = match info.takes_tools() {
+            true => loading(profile, permission, info.window, &self.idle)
+                .map_err(|why| why.to_string())?,
+            false => ToolLoading::default(),
+        };
+        let mut scene = scene(profile, &tools, &deferred, current.guards.canary.as_deref());
+        (scene.window, scene.child) = (info.window, current.depth > 0);
+        let system = weir_core::prompt::system_prompt(&scene);
+        let model_info = info.as_ref().clone();
+        let config =
+            SessionConfig { model: model_info, tools, deferred, system, ..current.clone() };
+        Ok(ProfileSettings { config, model: Some(model), notes: Vec::new() })
     }
 }

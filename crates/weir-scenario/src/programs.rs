@@ -200,7 +200,8 @@ impl Program {
     /// # Errors
     /// It cannot be opened.
     pub async fn open(&self, id: &SessionId) -> anyhow::Result<Arc<LiveSession>> {
-        let options = self.machine.world.options(&self.machine.scenario.setup, &self.point)?;
+        let options =
+            self.machine.world.options(&self.machine.scenario.setup, &self.point, None)?;
         let handle = self.engine.open(id.clone(), options).await?;
         Ok(self.admit(LiveSession::new(handle, SessionState::default())))
     }
@@ -212,7 +213,8 @@ impl Program {
     pub async fn take_up(&self, id: &SessionId) -> anyhow::Result<SessionPlace> {
         let mut view = SessionView::of_journal(id.clone(), SessionState::default());
         view.catch_up(self.engine.parts().store.as_ref()).await?;
-        let options = self.machine.world.options(&self.machine.scenario.setup, &self.point)?;
+        let options =
+            self.machine.world.options(&self.machine.scenario.setup, &self.point, None)?;
         match self.engine.resume(id.clone(), options).await {
             Ok(handle) => {
                 let live = LiveSession::new(handle, view.read_state(Clone::clone));

@@ -130,7 +130,8 @@ fn prefix_law(played: &Played) -> anyhow::Result<()> {
     };
     let journaled = kind(&["history.quarantined", "session.configured"]) > 0;
     // Each of these changes the view once, in each of the dialects that listen.
-    let breaks = kind(&["context.condensed", "context.uncondensed", "profile.switched"]);
+    let breaks =
+        kind(&["context.condensed", "context.uncondensed", "profile.switched", "model.switched"]);
     let lost = played.wire.lost();
     let mut by_dialect: BTreeMap<&str, usize> = BTreeMap::new();
     lost.iter().for_each(|(dialect, ..)| *by_dialect.entry(dialect).or_default() += 1);

@@ -10,8 +10,8 @@ use anyhow::{Context as _, anyhow, bail, ensure};
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::ids::{Seq, SessionId};
 use weir_core::message::Message;
-use weir_core::model::{ModelInfo, Price};
-use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
+use weir_core::model::ModelInfo;
+use weir_core::profile::{LimitName, Limits, PermissionMode, built_in_profiles};
 use weir_core::session::{CondensingSettings, Guards, SessionConfig, child};
 use weir_core::tool::Tier;
 use weir_core::tool::defer::ToolLoading;
@@ -25,12 +25,12 @@ use weir_engine::ports::{
 use weir_engine::scene::{SOUL_CHARS_MAX, SceneOptions, own_text};
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
-use weir_scripted_model::{ModelOptions, Script, ScriptedModel};
 
 use super::{Depth, Heard, Played, PlayedAgent, write_file};
-use crate::crash::{CrashCheckpoints, CrashModel, CrashPoint, CrashStore, CrashTool, Listener};
+use crate::crash::{CrashCheckpoints, CrashPoint, CrashStore, CrashTool, Listener};
 use crate::documents::OwnDocuments;
 use crate::guards::{FakeHooks, FakeJudge};
+use crate::models::{FIRST, ModelScripts};
 use crate::parse::{Scenario, Setup};
 use crate::profiles::{self, FakeProfiles};
 use crate::wire::Wire;
@@ -83,7 +83,7 @@ pub(crate) struct World {
     pub(super) heard_agents: HeardAgents,
     /// Hears every request.
     pub(crate) listener: Listener,
-    pub(crate) script: Script,
+    pub(crate) models: ModelScripts,
     pub(crate) snapshots: SnapshotPlay,
     pub(super) elapsed: Duration,
     pub(super) switches: Vec<(String, String)>,
@@ -117,7 +117,7 @@ impl World {
             let vanishes = setup.vanishing.contains(words);
             (words.clone(), FakeCommand { code: *code, output: output.clone(), vanishes })
         };
-        let script = Script::parse(&scenario.script).map_err(|error| anyhow!("script: {error}"))?;
+        let models = ModelScripts::parse(scenario)?;
         let (wire, requests) = (Arc::<Wire>::default(), Arc::<Mutex<Vec<_>>>::default());
         let heard_agents = HeardAgents::default();
         let listener: Listener = {
@@ -151,7 +151,7 @@ impl World {
             requests,
             heard_agents,
             listener,
-            script,
+            models,
             snapshots: SnapshotPlay::OFTEN_AND_TORN,
             elapsed: Duration::ZERO,
             switches: Vec::new(),
@@ -259,18 +259,25 @@ impl World {
         &self,
         setup: &Setup,
         point: &Arc<CrashPoint>,
+        away: Option<&str>,
     ) -> anyhow::Result<SessionOptions> {
         let workspace = self.workspace()?;
-        let inner = ScriptedModel::new(self.script.clone(), ModelOptions::default())
-            .map_err(|error| anyhow!("script: {error}"))?;
         let pictures = crate::pictures::picture_model(setup, point);
-        let (inner, point) = (Arc::new(inner), point.clone());
-        let model = CrashModel { inner, point, heard: self.listener.clone() };
-        let config = self.config(setup, &model.info())?;
+        let named = away.unwrap_or(FIRST);
+        let models = self.models.with_window(setup.window);
+        let model = models.model(named, point, &self.listener).map_err(|why| anyhow!(why))?;
+        let config = self.config(setup, &model.info(), away)?;
         // A mode that stands in the profile says nothing about another profile.
         let own = config.profile.permission.is_some();
         let permission = if own { PermissionMode::Ask } else { config.permission };
-        let profiles = FakeProfiles { permission, limits: config.limits };
+        let profiles = FakeProfiles {
+            permission,
+            limits: config.limits,
+            models,
+            point: point.clone(),
+            listener: self.listener.clone(),
+            idle: self.idle_tools(setup),
+        };
         let scene = SceneOptions {
             base: profiles::scene(&config.profile, &config.tools, &config.deferred, None),
             config_dir: Some(self.folder.path().join("config")),
@@ -280,7 +287,7 @@ impl World {
         };
         Ok(SessionOptions {
             workspace: Arc::new(workspace),
-            model: Arc::new(model),
+            model,
             scene,
             config,
             profiles: Arc::new(profiles),
@@ -293,7 +300,12 @@ impl World {
         })
     }
 
-    fn config(&self, setup: &Setup, model: &ModelInfo) -> anyhow::Result<SessionConfig> {
+    fn config(
+        &self,
+        setup: &Setup,
+        model: &ModelInfo,
+        away: Option<&str>,
+    ) -> anyhow::Result<SessionConfig> {
         let name = setup.profile.as_deref().unwrap_or("agent");
         let profile = built_in_profiles().into_iter().find(|profile| profile.name == name);
         let profile = profile.with_context(|| format!("there is no profile {name}"))?;
@@ -310,10 +322,7 @@ impl World {
                 _ => bail!("nothing is called {what}"),
             }
         }
-        model.window = setup.window.unwrap_or(model.window);
-        if let Some((input, output)) = setup.price {
-            model.price = Some(Price { input, output, cache_read: 0.0, cache_write: 0.0 });
-        }
+        model.may_cut = setup.own_server && away.is_none();
         let permission: PermissionMode = mode.parse().map_err(|error: String| anyhow!(error))?;
         let root = self.root();
         let workspace = root.to_string_lossy().into_owned();
@@ -326,6 +335,7 @@ impl World {
         scene.soul = own_text(&soul, "SOUL.md", SOUL_CHARS_MAX);
         Ok(SessionConfig {
             system: weir_core::prompt::system_prompt(&scene),
+            routing: crate::models::routing(setup, away),
             permission,
             rules,
             limits: limits(&setup.limits)?,

@@ -120,6 +120,7 @@ areas! {
     l2_each_face_shows_handles "handles",
     l2_each_face_shows_the_loop "loop",
     l2_each_face_shows_memory "memory",
+    l2_each_face_shows_models "models",
     l2_each_face_shows_notes "notes",
     l2_each_face_shows_plugins "plugins",
     l2_each_face_shows_programs "programs",

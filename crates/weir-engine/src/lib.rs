@@ -70,6 +70,7 @@ mod children;
 mod command_channel;
 mod commands;
 mod condensing;
+pub mod divergence;
 mod dormant;
 pub mod embed;
 pub mod engine;

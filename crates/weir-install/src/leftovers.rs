@@ -20,7 +20,7 @@ pub fn remove_results(workspace: &Workspace, session: &SessionId) {
 
 /// Folders of results that nobody touched for an hour.
 pub fn remove_orphans(cx: &InstallationContext) {
-    GitWorktrees::default().sweep_orphans(&cx.folder);
+    GitWorktrees.sweep_orphans(&cx.folder);
     let Ok(folders) = std::fs::read_dir(cx.folder.join(".weir/tmp")) else { return };
     let Ok(workspace) = cx.open_workspace() else { return };
     for folder in folders.flatten() {

@@ -97,7 +97,7 @@ pub use owner::this_process;
 pub use postgres::{PostgresOptions, PostgresStore, PostgresStores};
 pub use records::{MemoryRecords, SqliteRecords, open_records};
 pub use sqlite::{SqliteOptions, SqliteStore, StoreStats, copy_sqlite};
-pub use worktrees::{GitWorktrees, ORPHAN_AGE};
+pub use worktrees::{GitWorktrees, ORPHAN_AGE, SESSION_COPY};
 
 /// Opens the store that `location` names: `memory:`, or `sqlite:FOLDER` for the state folder
 /// FOLDER (the path of its `weir.db` will do too).

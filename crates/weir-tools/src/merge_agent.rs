@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
+use weir_engine::divergence::{DivergenceConflict, merge_divergence};
 use weir_engine::ports::{CallPlan, Divergence, FileContent, ToolContext};
-use weir_engine::undo::{Merge, merge_contents};
 use weir_engine::workspace::Workspace;
 
 use crate::built::{EditTool, NewContents, empty_plan, tool_spec};
@@ -108,26 +108,11 @@ fn merge_file(
     let path = &file.path;
     let at = workspace.resolve(path, PathAccess::Write);
     let now = workspace.read(&at, EDIT_BYTES_MAX).map_err(|why| why.to_string())?;
-    if matches!(now, FileContent::Folder | FileContent::Link { .. }) {
-        return Err(draft::not_a_file(path, &now));
-    }
-    let content = |side: &Option<Vec<u8>>| match side {
-        None => FileContent::Absent,
-        Some(bytes) => draft::file_content(bytes.clone(), &now),
-    };
-    let (base, theirs) = (content(&file.base), content(&file.theirs));
-    if now == theirs {
-        return Ok(None);
-    }
-    if now == base {
-        return Ok(Some((now, theirs)));
-    }
-    match merge_contents(&base, &now, &theirs) {
-        Some(Merge::Clean(text)) => {
-            let after = draft::file_content(text.into_bytes(), &now);
-            Ok(Some((now, after)))
-        }
-        Some(Merge::Marked(_)) | None => {
+    match merge_divergence(file, &now) {
+        Ok(after) => Ok(after.map(|after| (now, after))),
+        Err(DivergenceConflict::NoFile) => Err(draft::not_a_file(path, &now)),
+        Err(DivergenceConflict::Obstacle(why)) => Err(format!("{path} in its copy: {why}")),
+        Err(DivergenceConflict::SamePlace) => {
             Err(format!("{path} was changed here and by the agent, in the same place"))
         }
     }

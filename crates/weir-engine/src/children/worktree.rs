@@ -8,7 +8,7 @@ use weir_core::session::child;
 
 use super::CallSubAgents;
 use super::follow::AgentFollower;
-use crate::ports::{Divergence, Worktrees};
+use crate::ports::{CopiedFile, Divergence, Worktrees};
 use crate::workspace::Workspace;
 
 /// Where no copies can be made.
@@ -100,14 +100,29 @@ impl AgentFollower {
 fn worktree_diff_text(left: &[Divergence]) -> String {
     let mut out = String::new();
     for file in left {
-        let text = |side: &Option<Vec<u8>>| match side {
+        if let Some(why) = &file.obstacle {
+            out.push_str(&format!("{}: {why}\n", file.path));
+            continue;
+        }
+        let text = |side: &Option<CopiedFile>| match side {
             None => Some(String::new()),
-            Some(bytes) => String::from_utf8(bytes.clone()).ok(),
+            Some(file) => String::from_utf8(file.bytes.clone()).ok(),
         };
         let (Some(base), Some(theirs)) = (text(&file.base), text(&file.theirs)) else {
             out.push_str(&format!("{}: not text on both sides\n", file.path));
             continue;
         };
+        let runs = |side: &Option<CopiedFile>| side.as_ref().is_some_and(|file| file.is_executable);
+        match (runs(&file.base), runs(&file.theirs)) {
+            (false, true) => out.push_str(&format!("{}: can be run now\n", file.path)),
+            (true, false) if file.theirs.is_some() => {
+                out.push_str(&format!("{}: cannot be run any more\n", file.path));
+            }
+            _ => (),
+        }
+        if base == theirs {
+            continue;
+        }
         out.push_str(&format!("--- a/{0}\n+++ b/{0}\n", file.path));
         let patch = diffy::create_patch(&base, &theirs).to_string();
         // Its own two lines of names say nothing.

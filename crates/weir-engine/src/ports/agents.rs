@@ -24,10 +24,21 @@ pub struct AgentTask {
 pub struct Divergence {
     /// Relative to the root of both.
     pub path: String,
-    /// The content of the file when the copy was made; none: it was not there.
-    pub base: Option<Vec<u8>>,
+    /// The file when the copy was made; none: it was not there.
+    pub base: Option<CopiedFile>,
     /// What the agent left; none: it took it away.
-    pub theirs: Option<Vec<u8>>,
+    pub theirs: Option<CopiedFile>,
+    /// Why what it left cannot be taken over, as a sentence without the path: it is a link, or too large.
+    pub obstacle: Option<String>,
+}
+
+/// A plain file of a copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopiedFile {
+    /// Its content.
+    pub bytes: Vec<u8>,
+    /// Whether it can be run, which is all that git keeps of a mode.
+    pub is_executable: bool,
 }
 
 /// Sub-agents of one session.

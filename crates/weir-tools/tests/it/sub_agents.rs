@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::json;
 use weir_core::tool::{EffectClass, RawResult, SpawnEffect};
-use weir_engine::ports::{AgentTask, Divergence, SubAgents, ToolContext};
+use weir_engine::ports::{AgentTask, CopiedFile, Divergence, SubAgents, ToolContext};
 
 use super::world::{World, block_on};
 
@@ -38,11 +38,14 @@ impl SubAgents for Left {
 }
 
 fn world(left: &[(&str, Option<&str>, Option<&str>)]) -> World {
-    let bytes = |text: &Option<&str>| text.map(|text| text.as_bytes().to_vec());
+    let copied = |text: &Option<&str>| {
+        text.map(|text| CopiedFile { bytes: text.into(), is_executable: false })
+    };
     let each = left.iter().map(|(path, base, theirs)| Divergence {
         path: (*path).into(),
-        base: bytes(base),
-        theirs: bytes(theirs),
+        base: copied(base),
+        theirs: copied(theirs),
+        obstacle: None,
     });
     let mut world = World::new();
     world.cx.agents = Arc::new(Left(each.collect()));

@@ -294,7 +294,8 @@ async fn read_attached_file(
     at: &PathEffect,
 ) -> Result<Arc<[u8]>, String> {
     let (workspace, at) = (workspace.clone(), at.clone());
-    let read = move || workspace.read(&at, FILE_BYTES_MAX).map_err(|error| error.to_string());
+    let read =
+        move || workspace.read_current(&at, FILE_BYTES_MAX).map_err(|error| error.to_string());
     match tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?? {
         FileContent::File { bytes, .. } => Ok(bytes),
         FileContent::Folder => Err("it is a folder; name the files in it".into()),

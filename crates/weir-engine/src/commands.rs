@@ -97,6 +97,7 @@ impl CommandWatch {
             state.open_command(context, opening)
         })
         .await?;
+        self.context.workspace.rest_editor(&self.context.session);
         Ok(id)
     }
 
@@ -112,6 +113,7 @@ impl CommandWatch {
     /// kept it, some time ago.
     pub(crate) async fn still_watched(&self, call: &CallState) -> Result<(), String> {
         let id = call.id;
+        self.context.workspace.rest_editor(&self.context.session);
         self.with_state(move |state, context| {
             let base = state.open_baseline(context)?;
             let opening = base.opening.clone().filter(|opening| opening.call == id);
@@ -208,6 +210,9 @@ impl CommandWatch {
                 if goes_on {
                     state.job = Some(opening.clone());
                 }
+                if state.job.is_none() {
+                    context.workspace.wake_editor(&context.session);
+                }
                 // What this one made is not the job's.
                 if let Some(job) = state.job.as_mut() {
                     job.governed.clone_from(&compared.governed);
@@ -300,7 +305,10 @@ impl CommandWatch {
     /// Saves what changed while jobs ran, and looks whether any still does.
     pub(crate) async fn settle_jobs(&self) -> Result<(), String> {
         let job = self.with_state(|state, _| Ok(state.job.clone())).await?;
-        let Some(mut job) = job else { return Ok(()) };
+        let Some(mut job) = job else {
+            self.context.workspace.wake_editor(&self.context.session);
+            return Ok(());
+        };
         let jobs = self.context.parts.processes.jobs(&self.context.session).await;
         let running = jobs.iter().any(|job| job.end.is_none());
         let (from, opening) = (job.at, job.clone());
@@ -323,6 +331,9 @@ impl CommandWatch {
         self.with_state(move |state, context| {
             job.at = file_time();
             state.job = running.then_some(job);
+            if !running {
+                context.workspace.wake_editor(&context.session);
+            }
             state.carried.extend(told.changed.into_iter().chain(written));
             if said.is_some() {
                 state.said.extend(said);

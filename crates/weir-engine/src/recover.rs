@@ -183,7 +183,8 @@ fn compare_with_disk(
         if image == change.after {
             continue;
         }
-        if image != change.before {
+        // What an editor has not saved yet may be what it was judged on: it is saved before anything is written.
+        if image != change.before && !workspace.has_unsaved(&at, &change.before) {
             return Ok(DiskState::Neither(change.path.clone()));
         }
         left.push(change.clone());

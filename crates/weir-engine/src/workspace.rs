@@ -15,12 +15,14 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use weir_core::governance::Permit;
 use weir_core::governance::rules::{PathUse, RuleSet, Ruling};
+use weir_core::ids::SessionId;
 use weir_core::tool::{FileState, PathAccess, PathEffect, PathPlace, PlannedChange};
 
 pub use self::confinement::CommandConfinement;
 pub use self::content::FileContent;
 pub use self::credentials::is_fixture;
 pub use self::derived::DerivedFile;
+pub use self::editor::EditorFiles;
 use self::guard::{PathKind, PathSpot, WorkspacePathGuard};
 pub use self::hint::edit_distance;
 pub use self::readable::{ReadableChanges, ReadableTree};
@@ -33,6 +35,7 @@ mod confinement;
 mod content;
 mod credentials;
 mod derived;
+mod editor;
 mod git_words;
 pub(crate) mod governed;
 mod guard;
@@ -204,6 +207,10 @@ pub struct Workspace {
     tracked: tracked::TrackedCache,
     /// What was computed from its files.
     derived: derived::DerivedState,
+    /// Who may have unsaved text of its files.
+    editor: Option<Arc<dyn EditorFiles>>,
+    /// Sessions that have a command or a job running: no editor is believed meanwhile.
+    editor_rests: RwLock<BTreeSet<SessionId>>,
 }
 
 /// Where an access goes: a handle, and plain names below it.
@@ -253,6 +260,8 @@ impl Workspace {
             hooks,
             tracked,
             derived,
+            editor: None,
+            editor_rests: RwLock::default(),
         })
     }
     /// The same guards over another folder: a copy of this one that an agent works in. Its files
@@ -411,23 +420,25 @@ impl Workspace {
     }
     /// What is there, with its content. Files larger than `max` are refused.
     pub fn read(&self, at: &PathEffect, max: u64) -> Result<FileContent, FileError> {
-        let located = self.open_way(at)?;
-        let (handle, stat) = match beneath::probe_path(self.anchor_fd(&located), &located.rel) {
+        self.read_located(&self.open_way(at)?, max)
+    }
+    fn read_located(&self, located: &LocatedPath, max: u64) -> Result<FileContent, FileError> {
+        let (handle, stat) = match beneath::probe_path(self.anchor_fd(located), &located.rel) {
             Ok(found) => found,
             Err(e) if is_absence(e) => return Ok(FileContent::Absent),
-            Err(e) => return Err(self.file_error("read", &located, e)),
+            Err(e) => return Err(self.file_error("read", located, e)),
         };
         match beneath::kind_of(&stat) {
             FileType::Directory => Ok(FileContent::Folder),
             FileType::Symlink => beneath::read_link(handle.as_fd())
                 .map(|target| FileContent::Link { target })
-                .map_err(|e| self.file_error("read", &located, e)),
+                .map_err(|e| self.file_error("read", located, e)),
             FileType::RegularFile => {
-                let (file, stat) = self.open_regular(&located)?;
-                let bytes = read_bounded(&located, file, max)?;
+                let (file, stat) = self.open_regular(located)?;
+                let bytes = read_bounded(located, file, max)?;
                 Ok(FileContent::File { bytes: bytes.into(), mode: beneath::mode_of(&stat) })
             }
-            other => Err(wrong_kind(&located, other, "a file")),
+            other => Err(wrong_kind(located, other, "a file")),
         }
     }
     /// What is there, without reading it whole into memory (files are hashed in pieces).
@@ -470,7 +481,7 @@ impl Workspace {
         let effects = permit.effects();
         changes::check_within_effects(&effects.changes, &effects.paths)?;
         let label = format!("{}-{}", permit.session(), permit.call());
-        changes::apply_changes(self, &effects.changes, contents, &label)
+        changes::apply_in_editor(self, &effects.changes, contents, &label)
     }
     /// The same for the engine's own restores and roll-forwards, which have no permit: each change
     /// is made only where the disk holds `before`.

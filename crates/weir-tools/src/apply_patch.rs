@@ -136,7 +136,7 @@ impl PatchTree<'_> {
         if self.held.contains_key(&key) {
             return Ok(key);
         }
-        let content = match self.workspace.read(&at, EDIT_BYTES_MAX) {
+        let content = match self.workspace.read_current(&at, EDIT_BYTES_MAX) {
             Err(FileError::NotFound { .. }) => Ok(FileContent::Absent),
             content => content,
         };

@@ -158,7 +158,7 @@ pub(crate) fn at_for_writing(
     path: &str,
 ) -> (PathEffect, Result<FileContent, FileError>) {
     let at = workspace.resolve(path, PathAccess::Write);
-    let content = workspace.read(&at, EDIT_BYTES_MAX);
+    let content = workspace.read_current(&at, EDIT_BYTES_MAX);
     match content {
         Ok(FileContent::Absent) | Err(FileError::NotFound { .. }) => {
             (workspace.resolve(path, PathAccess::Create), Ok(FileContent::Absent))

@@ -79,6 +79,10 @@ impl ActionTool for ReadFile {
         };
         let (path, workspace, cancel) = (at.path.clone(), cx.workspace.clone(), cx.cancel.clone());
         let found = run_blocking(move || {
+            if let Some(text) = workspace.unsaved_text(&at) {
+                let mut reader = &text[..];
+                return read_content(&mut reader, &input, &at.path, text.len() as u64, &cancel);
+            }
             let file = workspace.open_file(&at).map_err(|why| why.to_string())?;
             let bytes = file.metadata().map_err(|why| format!("read {}: {why}", at.path))?.len();
             let mut reader = BufReader::with_capacity(SNIFF_BYTES, file);

@@ -154,7 +154,12 @@ fn snapshot_entries(
     for change in &effects.changes {
         // Deleting is the access that looks at a link itself and not at what it leads to.
         let at = workspace.resolve(&change.path, PathAccess::Delete);
-        let content = workspace.read(&at, CHECKPOINT_FILE_MAX).map_err(|e| e.to_string())?;
+        let mut content = workspace.read(&at, CHECKPOINT_FILE_MAX).map_err(|e| e.to_string())?;
+        if content.image() != change.before {
+            // An editor may have what the call was judged on, and nobody has saved it yet.
+            content =
+                workspace.read_current(&at, CHECKPOINT_FILE_MAX).map_err(|e| e.to_string())?;
+        }
         if content.image() != change.before {
             return Err(format!("{} changed since this call was judged; look again", change.path));
         }

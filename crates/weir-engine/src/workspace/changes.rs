@@ -61,6 +61,19 @@ pub(super) fn check_within_effects(
     Ok(())
 }
 
+/// As [`apply_changes`], where an editor may have text of these files that is not saved yet.
+pub(super) fn apply_in_editor(
+    workspace: &Workspace,
+    changes: &[PlannedChange],
+    contents: &BTreeMap<String, Arc<[u8]>>,
+    label: &str,
+) -> Result<Vec<String>, FileError> {
+    workspace.save_what_was_judged(changes)?;
+    let changed = apply_changes(workspace, changes, contents, label)?;
+    workspace.follow_in_editor(changes, contents);
+    Ok(changed)
+}
+
 /// Makes all `changes` or none. `label` names them in the trash.
 pub(super) fn apply_changes(
     workspace: &Workspace,

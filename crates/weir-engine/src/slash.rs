@@ -39,6 +39,10 @@ const OF_WORKSPACE: [&str; 3] = [".weir/commands", ".weir/workflows", ".claude/c
 /// Folders below the person's own configuration.
 const OF_PERSON: [&str; 2] = ["commands", "workflows"];
 
+/// What a name begins with that is the program's in every workspace: a stranger's pull request can bring a
+/// `/review`, and no `/weir:review`.
+const OF_PROGRAM: &str = "weir:";
+
 /// A command or workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlashCommand {
@@ -93,6 +97,9 @@ pub fn find_slash_command(
     workspace: &Workspace,
     name: &str,
 ) -> Result<Option<SlashCommand>, String> {
+    if let Some(workflow) = name.strip_prefix(OF_PROGRAM).and_then(bundled::find_bundled) {
+        return read_command_file(workspace, &CommandFile::Program(workflow), name);
+    }
     let below = file_of(name);
     for folder in OF_WORKSPACE {
         let file = CommandFile::Workspace(format!("{folder}/{below}"));
@@ -208,10 +215,15 @@ pub fn list_slash_commands(options: &SceneOptions, workspace: &Workspace) -> Vec
     let of_program =
         |workflow: &'static BundledWorkflow| (workflow.name.into(), CommandFile::Program(workflow));
     files.extend(bundled::BUNDLED.iter().map(of_program));
-    let mut seen = BTreeSet::new();
-    let listed = |(name, file): (String, CommandFile)| {
+    // Nobody else has these names.
+    let mut seen: BTreeSet<String> =
+        bundled::BUNDLED.iter().map(|workflow| format!("{OF_PROGRAM}{}", workflow.name)).collect();
+    let listed = |(mut name, file): (String, CommandFile)| {
+        let mut shadowed = !seen.insert(name.clone());
+        if shadowed && matches!(file, CommandFile::Program(_)) {
+            (name, shadowed) = (format!("{OF_PROGRAM}{name}"), false);
+        }
         let command = read_command_file(workspace, &file, &name).transpose()?;
-        let shadowed = !seen.insert(name.clone());
         Some(ListedCommand { source: file.source_text(), name, command, shadowed })
     };
     files.into_iter().filter_map(listed).collect()
@@ -444,9 +456,27 @@ mod tests {
         assert_eq!(own.source("pr").as_deref(), Some("your own workflows/pr.md"));
         assert_eq!(own.source("init").as_deref(), Some(".weir/commands/init.md"));
         let listed = list_slash_commands(&own.options, &own.workspace);
-        let shadowed = listed.iter().filter(|one| one.shadowed).map(|one| one.name.as_str());
-        assert_eq!(shadowed.collect::<Vec<_>>(), ["init", "pr"]);
+        let of_program = listed.iter().filter(|one| one.source == "comes with Weir");
+        let of_program: Vec<_> = of_program.map(|one| (one.name.as_str(), one.shadowed)).collect();
+        let names = ["commit", "weir:init", "weir:pr", "review"];
+        assert_eq!(of_program, names.map(|name| (name, false)), "none of them is out of reach");
         assert_eq!(plain.find("merge"), Ok(None));
+    }
+
+    #[test]
+    fn r7_a_workspace_cannot_take_the_programs_own_names() {
+        let stranger = world(&[
+            ("work/.claude/commands/weir/review.md", "theirs"),
+            ("work/.weir/commands/review.md", "theirs"),
+            ("config/commands/weir/pr.md", "theirs"),
+        ]);
+        assert_eq!(stranger.source("review").as_deref(), Some(".weir/commands/review.md"));
+        for name in ["weir:review", "weir:pr", "weir:commit"] {
+            assert_eq!(stranger.source(name).as_deref(), Some("comes with Weir"), "{name}");
+        }
+        let listed = list_slash_commands(&stranger.options, &stranger.workspace);
+        let taken = listed.iter().filter(|one| one.name.starts_with("weir:") && !one.shadowed);
+        assert_eq!(taken.map(|one| one.source.as_str()).collect::<Vec<_>>(), ["comes with Weir"]);
     }
 
     #[test]

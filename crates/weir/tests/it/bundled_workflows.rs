@@ -110,6 +110,8 @@ fn r7_what_comes_with_weir_is_listed_and_gives_way() {
         named.map(|row| (row["source"].as_str().expect("words"), row["shadowed"] == true)).collect()
     };
     assert_eq!(of("pr"), [("comes with Weir", false)]);
-    assert_eq!(of("review"), [(".weir/commands/review.md", false), ("comes with Weir", true)]);
+    assert_eq!(of("review"), [(".weir/commands/review.md", false)]);
+    assert_eq!(of("weir:review"), [("comes with Weir", false)]);
+    assert!(house.ok(&["workflows", "show", "weir:review"]).contains("Change nothing"));
     assert!(house.ok(&["workflows", "show", "commit"]).contains("Do not push"));
 }

@@ -34,6 +34,8 @@ pub struct InstallationContext {
     added: Vec<PathBuf>,
     trust: OnceLock<WorkspaceTrust>,
     config: OnceLock<WorkspaceConfig>,
+    /// Vendors and models as `config` says.
+    pub(crate) catalogue: OnceLock<Arc<ModelCatalogue>>,
     keys: OnceLock<ProviderKeys>,
     store: OnceLock<Arc<SqliteStore>>,
     pub(crate) profiles: OnceLock<Vec<LoadedProfile>>,
@@ -99,6 +101,7 @@ impl InstallationContext {
             added: Vec::new(),
             trust: OnceLock::new(),
             config: OnceLock::new(),
+            catalogue: OnceLock::new(),
             keys: OnceLock::new(),
             store: OnceLock::new(),
             profiles: OnceLock::new(),
@@ -131,6 +134,7 @@ impl InstallationContext {
         Ok(InstallationContext {
             trust: self.trust.clone(),
             config: self.config.clone(),
+            catalogue: self.catalogue.clone(),
             profiles: self.profiles.clone(),
             servers: self.servers.clone(),
             ..reloaded
@@ -150,6 +154,7 @@ impl InstallationContext {
             added: Vec::new(),
             trust: OnceLock::new(),
             config: OnceLock::new(),
+            catalogue: OnceLock::new(),
             keys: OnceLock::new(),
             store: self.store.clone(),
             profiles: OnceLock::new(),

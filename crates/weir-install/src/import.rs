@@ -157,7 +157,7 @@ pub fn plan_import(
         home,
         workspace: &cx.folder,
         environment: &cx.environment,
-        models: &models,
+        models,
         is_own_home: cx.dirs.home.as_deref().is_some_and(|own| files::is_same(own, home)),
     };
     let mut found = ImportFindings::default();

@@ -11,7 +11,7 @@ use weir_providers::probe;
 use weir_providers::transport::{ModelTransport, TransportOptions};
 use weir_scripted_model::ScriptedModel;
 
-use crate::config::SettingOrigin;
+use crate::config::{SettingOrigin, Settings};
 use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::keys::KeySource;
@@ -27,15 +27,26 @@ const NO_MODEL: &str = "no model: none is named, no provider has a key, and no l
      2. start a local server: `ollama serve`, then `weir run -m ollama/NAME …`\n  \
      3. look around without a model: `weir demo`";
 
-/// Vendors and models as the settings say.
+/// Vendors and models as the settings say. Put together once for a context, as its settings are read once.
 ///
 /// # Errors
 /// A provider of the settings is not complete.
-pub fn load_catalogue(cx: &InstallationContext) -> anyhow::Result<ModelCatalogue> {
+pub fn load_catalogue(cx: &InstallationContext) -> anyhow::Result<&ModelCatalogue> {
     let settings = &cx.config()?.settings;
     if settings.providers.is_empty() && settings.models.is_empty() {
-        return Ok(ModelCatalogue::built_in().clone());
+        return Ok(ModelCatalogue::built_in());
     }
+    if let Some(made) = cx.catalogue.get() {
+        return Ok(made);
+    }
+    let made = Arc::new(catalogue_of_settings(cx, settings)?);
+    Ok(cx.catalogue.get_or_init(|| made))
+}
+
+fn catalogue_of_settings(
+    cx: &InstallationContext,
+    settings: &Settings,
+) -> anyhow::Result<ModelCatalogue> {
     let overrides: CatalogueOverrides = serde_json::from_value(serde_json::json!({
         "providers": settings.providers,
         "models": settings.models,
@@ -92,6 +103,7 @@ pub async fn choose_model(
     model_named_at(cx, &text, &place)
 }
 
+
 /// How much a model thinks where nobody says anything, as far as the catalogue knows it.
 pub fn usual_thinking(cx: &InstallationContext, model: &str) -> Thinking {
     let known = load_catalogue(cx).ok().and_then(|catalogue| catalogue.resolve_model(model).ok());
@@ -113,7 +125,7 @@ pub async fn chosen_model_name(
     };
     let catalogue = load_catalogue(cx)?;
     let Some(text) = wish.or(set.as_deref()) else {
-        if let Some(first) = first_keyed_model(cx, &catalogue)? {
+        if let Some(first) = first_keyed_model(cx, catalogue)? {
             return Ok(first.info.model.to_string());
         }
         return Ok(find_usable_model(cx).await?.info().model.to_string());
@@ -126,7 +138,7 @@ pub async fn chosen_model_name(
     let Ok(resolved) = resolved else {
         return Ok(choose_model(cx, wish).await?.info().model.to_string());
     };
-    let (_, source) = vendor_endpoint(cx, &catalogue, &resolved.vendor)?;
+    let (_, source) = vendor_endpoint(cx, catalogue, &resolved.vendor)?;
     if resolved.vendor.needs_key && source.is_none() {
         return Ok(choose_model(cx, wish).await?.info().model.to_string());
     }
@@ -158,15 +170,15 @@ pub async fn find_missing_for_model(
             false => catalogue.resolve_model(text),
         };
         let Ok(resolved) = resolved else { return Ok(None) };
-        let (_, source) = vendor_endpoint(cx, &catalogue, &resolved.vendor)?;
+        let (_, source) = vendor_endpoint(cx, catalogue, &resolved.vendor)?;
         let is_missing = resolved.vendor.needs_key && source.is_none();
         return Ok(is_missing.then(|| MissingForModel::Key(Box::new(resolved.vendor))));
     }
-    if first_keyed_model(cx, &catalogue)?.is_some() {
+    if first_keyed_model(cx, catalogue)?.is_some() {
         return Ok(None);
     }
     let variable = |name: &str| cx.environment.text_variable(name).map(String::from);
-    let local = probe::first_local(&catalogue, &variable, &process_transport(cx)).await;
+    let local = probe::first_local(catalogue, &variable, &process_transport(cx)).await;
     Ok(local.is_none().then_some(MissingForModel::Model))
 }
 
@@ -191,7 +203,7 @@ fn model_named_at(
     let catalogue = load_catalogue(cx)?;
     let resolved =
         catalogue.resolve_model(text).map_err(|error| usage(format!("{place}{error}")))?;
-    connect_resolved_model(cx, &catalogue, resolved)
+    connect_resolved_model(cx, catalogue, resolved)
 }
 
 /// The scripted model that plays `file`.
@@ -224,14 +236,14 @@ pub(crate) fn first_keyed_model(
 /// The model when none is named: a key, then a local server, then an error that helps.
 async fn find_usable_model(cx: &InstallationContext) -> anyhow::Result<Arc<dyn Model>> {
     let catalogue = load_catalogue(cx)?;
-    if let Some(first) = first_keyed_model(cx, &catalogue)? {
-        return connect_resolved_model(cx, &catalogue, first);
+    if let Some(first) = first_keyed_model(cx, catalogue)? {
+        return connect_resolved_model(cx, catalogue, first);
     }
     let variable = |name: &str| cx.environment.text_variable(name).map(String::from);
-    match probe::first_local(&catalogue, &variable, &process_transport(cx)).await {
+    match probe::first_local(catalogue, &variable, &process_transport(cx)).await {
         Some(resolved) => {
             window::ask_local_window(cx, &resolved).await?;
-            connect_resolved_model(cx, &catalogue, resolved)
+            connect_resolved_model(cx, catalogue, resolved)
         }
         None => Err(usage(NO_MODEL)),
     }

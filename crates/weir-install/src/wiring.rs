@@ -197,7 +197,7 @@ fn secrets_with(
     declared: &[secrets::DeclaredSecret],
 ) -> anyhow::Result<Vec<String>> {
     let mut secrets =
-        cx.provider_keys()?.secret_values(&models::load_catalogue(cx)?, &cx.environment);
+        cx.provider_keys()?.secret_values(models::load_catalogue(cx)?, &cx.environment);
     secrets.extend(secrets::declared_secret_values(declared));
     secrets.extend(secrets::lent_values(cx)?);
     secrets.extend(crate::servers::secret_values(&cx.declared_servers()?.0));

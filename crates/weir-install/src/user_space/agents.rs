@@ -246,7 +246,7 @@ impl UserSpace {
         let catalogue = models::load_catalogue(&cx)?;
         let mut usable = Vec::new();
         for vendor in catalogue.vendors() {
-            let (_, key) = models::vendor_endpoint(&cx, &catalogue, vendor)?;
+            let (_, key) = models::vendor_endpoint(&cx, catalogue, vendor)?;
             if key.is_some() {
                 let of = catalogue.models().iter().filter(|m| m.model.provider == vendor.name);
                 usable.extend(of.map(|info| info.model.to_string()));

@@ -126,14 +126,14 @@ impl UserSpace {
         let catalogue = models::load_catalogue(&cx)?;
         let vendors: Vec<_> = catalogue.vendors().iter().collect();
         let probed = match probe {
-            true => ask(&cx, &catalogue, &vendors).await?,
+            true => ask(&cx, catalogue, &vendors).await?,
             false => Default::default(),
         };
         let mut told = ModelsTold::default();
         for vendor in vendors {
-            let (_, key) = models::vendor_endpoint(&cx, &catalogue, vendor)?;
+            let (_, key) = models::vendor_endpoint(&cx, catalogue, vendor)?;
             let usable = key.is_some() || !vendor.needs_key;
-            let rows = rows_of(&catalogue, vendor, key.is_some(), probed.get(&vendor.name));
+            let rows = rows_of(catalogue, vendor, key.is_some(), probed.get(&vendor.name));
             told.models.extend(rows.iter().map(|row| model_line(row, usable)));
         }
         let failed = probed.iter().filter_map(|(name, found)| Some((name, found.as_ref().err()?)));
@@ -147,7 +147,7 @@ impl UserSpace {
         let keys = cx.provider_keys()?;
         let custom = &cx.config()?.settings.providers;
         let lines = catalogue.vendors().iter().map(|vendor| {
-            let (endpoint, source) = models::vendor_endpoint(&cx, &catalogue, vendor)?;
+            let (endpoint, source) = models::vendor_endpoint(&cx, catalogue, vendor)?;
             Ok(ProviderLine {
                 name: vendor.name.clone(),
                 base_url: endpoint.base_url,
@@ -180,7 +180,7 @@ impl UserSpace {
         let Some(vendor) = catalogue.find_vendor(provider) else {
             return Err(usage(format!("there is no provider {provider:?}")));
         };
-        let (mut endpoint, _) = models::vendor_endpoint(&cx, &catalogue, vendor)?;
+        let (mut endpoint, _) = models::vendor_endpoint(&cx, catalogue, vendor)?;
         endpoint.key = Some(key.clone());
         match probe::check_key(&endpoint, &models::process_transport(&cx)).await {
             KeyCheck::Accepted(_) => Ok(()),

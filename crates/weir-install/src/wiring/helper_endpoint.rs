@@ -50,7 +50,7 @@ pub(super) fn helper_endpoint(
     let key = format!("{}: {key}", cx.config()?.origin_of_key(key));
     let catalogue = models::load_catalogue(cx)?;
     let resolved = catalogue.resolve_model(name).map_err(|error| unusable_helper(&key, &error))?;
-    let (endpoint, source) = models::vendor_endpoint(cx, &catalogue, &resolved.vendor)?;
+    let (endpoint, source) = models::vendor_endpoint(cx, catalogue, &resolved.vendor)?;
     if resolved.vendor.needs_key && source.is_none() {
         let vendor = &resolved.vendor.name;
         let why = format!("there is no key: run `weir auth set {vendor}`");

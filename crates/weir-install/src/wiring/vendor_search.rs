@@ -35,7 +35,7 @@ fn likely_model(cx: &InstallationContext) -> anyhow::Result<ModelInfo> {
         let resolved = catalogue.resolve_model(text).map(|resolved| resolved.info);
         return Ok(resolved.unwrap_or_else(|_| ModelInfo::with_name(none)));
     }
-    let first = models::first_keyed_model(cx, &catalogue)?;
+    let first = models::first_keyed_model(cx, catalogue)?;
     Ok(first.map_or_else(|| ModelInfo::with_name(none), |first| first.info))
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn search_model(
     if resolved.vendor.search_offer(&session_model.model.name).is_none() {
         return Ok(None);
     }
-    let (endpoint, _) = models::vendor_endpoint(cx, &catalogue, &resolved.vendor)?;
+    let (endpoint, _) = models::vendor_endpoint(cx, catalogue, &resolved.vendor)?;
     let info = Arc::new(session_model.clone());
     let made = SearchModel::new(endpoint, info, models::process_transport(cx));
     made.map(|model| Some(Arc::new(model))).map_err(|error| usage(error.to_string()))

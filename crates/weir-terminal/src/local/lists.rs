@@ -98,7 +98,7 @@ pub(super) async fn list_models(context: &Arc<LocalContext>) -> anyhow::Result<V
     let cx = &shown.cx;
     let catalogue = models::load_catalogue(cx)?;
     let local: Vec<&Vendor> = catalogue.vendors().iter().filter(|vendor| vendor.local).collect();
-    let probed = ask(cx, &catalogue, &local).await?;
+    let probed = ask(cx, catalogue, &local).await?;
     let current = match shown.read_state(|state| state.config.clone()) {
         Some(config) => config.model.model.to_string(),
         None => models::chosen_model_name(cx, shown.session_overrides().model.as_deref())
@@ -107,8 +107,8 @@ pub(super) async fn list_models(context: &Arc<LocalContext>) -> anyhow::Result<V
     };
     let mut choices = Vec::new();
     for vendor in catalogue.vendors() {
-        let (_, key) = models::vendor_endpoint(cx, &catalogue, vendor)?;
-        let rows = rows_of(&catalogue, vendor, key.is_some(), probed.get(&vendor.name));
+        let (_, key) = models::vendor_endpoint(cx, catalogue, vendor)?;
+        let rows = rows_of(catalogue, vendor, key.is_some(), probed.get(&vendor.name));
         let usable = |row: &Row| match vendor.local {
             true => row.offered == Some(true),
             false => key.is_some() || !vendor.needs_key,

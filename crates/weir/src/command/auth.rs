@@ -86,7 +86,7 @@ fn list_provider_keys(cx: &InstallationContext, as_json: bool) -> anyhow::Result
     let keys = cx.provider_keys()?;
     let mut rows = Vec::new();
     for vendor in catalogue.vendors() {
-        let found = keys.find_key(vendor, &catalogue, &cx.environment);
+        let found = keys.find_key(vendor, catalogue, &cx.environment);
         let source = found.map(|(_, source)| source.to_string());
         rows.push((vendor, source));
     }

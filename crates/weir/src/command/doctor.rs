@@ -159,7 +159,7 @@ async fn keys_and_endpoints(cx: &InstallationContext, offline: bool) -> Vec<Doct
     let mut configured = Vec::new();
     let mut local = Vec::new();
     for vendor in catalogue.vendors() {
-        match models::vendor_endpoint(cx, &catalogue, vendor) {
+        match models::vendor_endpoint(cx, catalogue, vendor) {
             Ok((endpoint, Some(source))) => {
                 findings.push(ok_finding(&format!("key for {}", vendor.name), source.to_string()));
                 configured.push(endpoint);

@@ -27,15 +27,14 @@ pub(crate) async fn list_models(
     }
     let wanted = |vendor: &&Vendor| args.provider.as_ref().is_none_or(|name| *name == vendor.name);
     let vendors: Vec<&Vendor> = catalogue.vendors().iter().filter(wanted).collect();
-    let probed =
-        if args.probe { ask(cx, &catalogue, &vendors).await? } else { ProbedModels::new() };
+    let probed = if args.probe { ask(cx, catalogue, &vendors).await? } else { ProbedModels::new() };
     if let Some(name) = args.provider.as_ref().filter(|_| args.probe) {
-        check_endpoint_answered(cx, &catalogue, &probed, name)?;
+        check_endpoint_answered(cx, catalogue, &probed, name)?;
     }
     let mut rows = Vec::new();
     for vendor in &vendors {
-        let (_, key) = models::vendor_endpoint(cx, &catalogue, vendor)?;
-        rows.extend(rows_of(&catalogue, vendor, key.is_some(), probed.get(&vendor.name)));
+        let (_, key) = models::vendor_endpoint(cx, catalogue, vendor)?;
+        rows.extend(rows_of(catalogue, vendor, key.is_some(), probed.get(&vendor.name)));
     }
     for (name, why) in probed.iter().filter_map(|(name, found)| Some((name, found.as_ref().err()?)))
     {

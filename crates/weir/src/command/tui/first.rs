@@ -101,8 +101,8 @@ async fn run_vendor_menu(
         print_text(&text)?;
         let step = match read_number_choice(demo, keyboard)? {
             None => StepOutcome::Leave,
-            Some(n) if n == other => choose_other_vendor(cx, &catalogue, &first, keyboard).await?,
-            Some(n) if n == local => on_this_machine(cx, &catalogue, keyboard).await?,
+            Some(n) if n == other => choose_other_vendor(cx, catalogue, &first, keyboard).await?,
+            Some(n) if n == local => on_this_machine(cx, catalogue, keyboard).await?,
             Some(n) if n == demo => {
                 run_demo_step(cx).await?;
                 StepOutcome::Back
@@ -227,7 +227,7 @@ async fn ask_vendor_key(
         }
         let key = Secret::new(text);
         let catalogue = models::load_catalogue(cx)?;
-        let (endpoint, _) = models::vendor_endpoint(cx, &catalogue, vendor)?;
+        let (endpoint, _) = models::vendor_endpoint(cx, catalogue, vendor)?;
         let endpoint = ModelEndpoint { key: Some(key.clone()), ..endpoint };
         print_text(&format!("Checking with {} … ", visible_text(&endpoint.base_url)))?;
         let found = match probe::check_key(&endpoint, &models::process_transport(cx)).await {

@@ -1,5 +1,6 @@
 //! Which model is meant, and the parts that speak with it (C4).
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::keys::KeySource;
 
 mod window;
 
+pub(crate) use window::WindowNotice;
 pub use window::check_fits_window;
 
 /// What is said when no model is named and none can be found.
@@ -103,6 +105,17 @@ pub async fn choose_model(
     model_named_at(cx, &text, &place)
 }
 
+/// Asks the servers of these models which windows hold, all at once, where they are local ones. To be called
+/// before a model is made that is not chosen by [`choose_model`]: a request to it names its window, and
+/// what is longer is cut off unseen (R6). What nobody answers is left as it is.
+pub(crate) async fn ask_windows_ahead(
+    cx: &InstallationContext,
+    names: BTreeSet<&str>,
+    notice: WindowNotice,
+) {
+    let asked = names.into_iter().map(|name| window::ask_ahead(cx, name, notice));
+    futures::future::join_all(asked).await;
+}
 
 /// How much a model thinks where nobody says anything, as far as the catalogue knows it.
 pub fn usual_thinking(cx: &InstallationContext, model: &str) -> Thinking {

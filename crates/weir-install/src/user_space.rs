@@ -191,7 +191,7 @@ impl UserSpace {
             return Ok(engine);
         }
         let cx = self.at(None).map_err(|error| refused(&error))?;
-        let engine = wiring::engine_on(&cx, LABEL, self.store());
+        let engine = wiring::engine_on(&cx, LABEL, self.store()).await;
         let engine = engine.map_err(|error| refused(&error))?;
         Ok(kept().get_or_insert(engine).clone())
     }

@@ -37,7 +37,7 @@ use crate::config::{SandboxTier, WorkspaceConfig};
 use crate::context::InstallationContext;
 use crate::documents::ChildDocuments;
 use crate::failure::usage;
-use crate::models;
+use crate::models::{self, WindowNotice};
 use crate::profiles::{self, LoadedProfile};
 use crate::secrets;
 
@@ -135,8 +135,8 @@ pub fn principal_name(cx: &InstallationContext) -> String {
 ///
 /// # Errors
 /// The store cannot be opened, or the settings cannot be used.
-pub fn open_engine(cx: &InstallationContext, label: &str) -> anyhow::Result<Engine> {
-    engine_on(cx, label, cx.session_store()?)
+pub async fn open_engine(cx: &InstallationContext, label: &str) -> anyhow::Result<Engine> {
+    engine_on(cx, label, cx.session_store()?).await
 }
 
 /// What a way to sessions needs of this folder. `label` as with [`open_engine`].
@@ -153,12 +153,17 @@ pub fn host_parts(cx: &InstallationContext, label: &str) -> anyhow::Result<HostP
     })
 }
 
-/// The same engine over a given store.
-pub fn engine_on(
+/// The same engine over a given store. Local servers are asked for the windows of the models that do its side
+/// work, which takes a moment.
+///
+/// # Errors
+/// The settings cannot be used.
+pub async fn engine_on(
     cx: &InstallationContext,
     label: &str,
     store: Arc<dyn Store>,
 ) -> anyhow::Result<Engine> {
+    models::ask_windows_ahead(cx, guards::helper_names(cx)?, WindowNotice::Once).await;
     let declared = secrets::load_declared_secrets(cx)?;
     let secrets = secrets_with(cx, &declared)?;
     Ok(Engine::new(EngineParts {
@@ -215,10 +220,10 @@ pub fn sweep_command_records(cx: &InstallationContext) {
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
-pub fn titler_model(
+pub async fn titler_model(
     cx: &InstallationContext,
 ) -> anyhow::Result<Option<Arc<dyn weir_engine::ports::Model>>> {
-    guards::titler_model(cx)
+    guards::titler_model(cx).await
 }
 
 /// Readers of images and PDFs, each a child that is this program.
@@ -360,6 +365,7 @@ async fn settle_session(
     chosen: ChosenParts,
 ) -> anyhow::Result<SessionOptions> {
     let ChosenParts { workspace, mut profile, model } = chosen;
+    switching::ask_profile_windows(cx, wishes).await?;
     let toolbox = build_toolbox_for_model(cx, &workspace, &model.info()).await?;
     made::add_dynamic_tools(cx, &toolbox, &workspace).await?;
     if let Some(mailbox) = &wishes.mail.mailbox {

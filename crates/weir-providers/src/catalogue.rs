@@ -7,7 +7,7 @@ mod own_server;
 mod search_offer;
 mod vendor;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 
 use serde::Deserialize;
@@ -105,6 +105,8 @@ pub struct ModelCatalogue {
     by_name: HashMap<String, usize>,
     /// From when each price is, by `provider/name`.
     priced_on: HashMap<String, PriceSource>,
+    /// Rows whose window nobody said.
+    guessed: HashSet<String>,
 }
 
 /// Where a price is from.
@@ -188,6 +190,7 @@ impl ModelCatalogue {
                 models: Vec::new(),
                 by_name: HashMap::new(),
                 priced_on: HashMap::new(),
+                guessed: HashSet::new(),
             };
             for vendor in &mut catalogue.vendors {
                 vendor.quirks.vendor.clone_from(&vendor.name);
@@ -223,6 +226,9 @@ impl ModelCatalogue {
         }
         for (name, given) in &overrides.models {
             let model = parse_ref(name)?;
+            if given.window.is_none() && catalogue.guesses_window(&model) {
+                catalogue.guessed.insert(model.to_string());
+            }
             let mut info = catalogue.model_info(&model);
             info.window = given.window.unwrap_or(info.window);
             info.max_output = given.max_output.unwrap_or(info.max_output);
@@ -603,6 +609,16 @@ mod tests {
         let anthropic = catalogue.find_vendor("anthropic").expect("built in");
         let env = |name: &str| (name == "ANTHROPIC_BASE_URL").then(|| "http://other".to_owned());
         assert_eq!(anthropic.endpoint_url(&env), "http://127.0.0.1:9");
+
+        let of = |name: &str| parse_ref(name).expect("a name");
+        assert!(
+            !catalogue.guesses_window(&of("acme/large")) && catalogue.guesses_window(&of("acme/x"))
+        );
+        assert!(!catalogue.guesses_window(&of("anthropic/claude-sonnet-4-5-20250929")));
+        let priced = ModelOverride { price: acme.info.price, ..ModelOverride::default() };
+        let models = [("groq/priced".to_owned(), priced)].into();
+        let catalogue = ModelCatalogue::new(&CatalogueOverrides { models, ..overrides.clone() });
+        assert!(catalogue.expect("complete").guesses_window(&of("groq/priced")));
 
         let broken = CatalogueOverrides {
             providers: [("x".to_owned(), VendorOverride::default())].into(),

@@ -204,7 +204,7 @@ pub struct RuleSettings {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderSettings {
-    /// How it is spoken to: anthropic, openai-responses, openai-chat or gemini.
+    /// How it is spoken to: anthropic, openai-responses, openai-chat, gemini or ollama.
     pub dialect: Option<String>,
     /// Its address: <https://llm.example.org/v1>.
     pub base_url: Option<String>,

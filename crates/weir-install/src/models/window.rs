@@ -5,7 +5,8 @@
 use weir_core::session::SessionConfig;
 use weir_core::view::plain::visible_text;
 use weir_providers::catalogue::{LOCAL_WINDOW, ResolvedModel};
-use weir_providers::window::{self, LoadPolicy, WindowReport};
+use weir_providers::text_tools::{TEXT_CALLS, TEXT_TOOLS};
+use weir_providers::window::{self, LoadPolicy, ModelCapabilities, ServerReport, WindowReport};
 
 use super::{process_transport, vendor_endpoint};
 use crate::context::InstallationContext;
@@ -22,34 +23,147 @@ fn is_set(cx: &InstallationContext, model: &str) -> bool {
     models.and_then(|models| models.get(model)).is_some_and(|row| row.window.is_some())
 }
 
+/// Whether the settings say what this model can do.
+fn is_able(cx: &InstallationContext, model: &str) -> bool {
+    let models = cx.config().ok().map(|config| &config.settings.models);
+    models.and_then(|models| models.get(model)).is_some_and(|row| row.abilities.is_some())
+}
+
+/// What a model can do, by the words of its server. One whose template has no way to call tools is told them in
+/// its prompt (V5).
+fn abilities_of(can: ModelCapabilities) -> Vec<String> {
+    let tools: &[&str] = if can.tools { &["tools", TEXT_CALLS] } else { &[TEXT_TOOLS] };
+    let more = [("thinking", can.thinking), ("images", can.images)];
+    let more = more.iter().filter(|(_, has)| *has).map(|(ability, _)| *ability);
+    tools.iter().copied().chain(more).map(str::to_owned).collect()
+}
+
 /// Asks the server of a local model which window holds, unless it said so just now, and says what a
 /// person should know of it.
 pub(super) async fn ask_local_window(
     cx: &InstallationContext,
     resolved: &ResolvedModel,
 ) -> anyhow::Result<()> {
-    let (vendor, name) = (&resolved.vendor, resolved.info.model.to_string());
-    if !window::can_be_asked(vendor)
-        || is_set(cx, &name)
-        || cx.windows.recent_window(&name).is_some()
-    {
+    let name = resolved.info.model.to_string();
+    if !window::can_be_asked(&resolved.vendor) {
+        return say_guess(cx, resolved);
+    }
+    if is_set(cx, &name) || cx.windows.recent_report(&name).is_some() {
         return Ok(());
     }
-    let (endpoint, _) = vendor_endpoint(cx, &super::load_catalogue(cx)?, vendor)?;
-    let model = &resolved.info.model.name;
-    let asked =
-        window::ask_window(&endpoint, &process_transport(cx), model, LoadPolicy::Allowed).await;
-    let Some(asked) = asked else { return Ok(()) };
-    if asked == WindowReport::Missing {
+    let (report, place) = ask_server(cx, resolved, LoadPolicy::Allowed).await?;
+    cx.windows.remember_report(&name, report);
+    say_answer(cx, resolved, report, &place);
+    Ok(())
+}
+
+/// The same of a model that is to go on in the place of another one. Where nobody answers that is no guess of
+/// a window, but a reason to pass it over: the conversation is not made shorter for it.
+///
+/// # Errors
+/// A usage error: nobody answers, or there is no such model.
+pub(super) async fn ask_stand_in_window(
+    cx: &InstallationContext,
+    resolved: &ResolvedModel,
+) -> anyhow::Result<()> {
+    let (vendor, name) = (&resolved.vendor, resolved.info.model.to_string());
+    let recent = cx.windows.recent_report(&name).map(|report| report.window);
+    let has_answered = recent.is_some_and(|window| window != WindowReport::Silent);
+    if !window::can_be_asked(vendor) || is_set(cx, &name) || has_answered {
+        return ask_local_window(cx, resolved).await;
+    }
+    let (report, place) = ask_server(cx, resolved, LoadPolicy::Allowed).await?;
+    cx.windows.remember_report(&name, report);
+    if report.window == WindowReport::Silent {
+        return Err(usage(format!(
+            "nobody answers at {}, the address of {}: start it, or name another model",
+            visible_text(&place),
+            vendor.name
+        )));
+    }
+    say_answer(cx, resolved, report, &place);
+    Ok(())
+}
+
+/// Asks the server of a local model before anybody speaks with it, and loads nothing for that. Only a window
+/// that holds is kept. Best effort: whoever is not answered goes on with what is known, which is careful.
+pub(super) async fn ask_ahead(cx: &InstallationContext, name: &str, notice: WindowNotice) {
+    let Ok(resolved) = super::load_catalogue(cx).and_then(|known| Ok(known.resolve_model(name)?))
+    else {
+        return;
+    };
+    let name = resolved.info.model.to_string();
+    let is_known = is_set(cx, &name) || cx.windows.recent_report(&name).is_some();
+    if is_known || !window::can_be_asked(&resolved.vendor) {
+        return;
+    }
+    let asked = ask_server(cx, &resolved, LoadPolicy::Avoided).await;
+    if let Ok((report @ ServerReport { window: WindowReport::Holds { .. }, .. }, _)) = &asked {
+        cx.windows.remember_ahead(&name, *report);
+    }
+    let tells = notice == WindowNotice::Once && cx.windows.tells_guess(&name);
+    match asked {
+        Ok((report, place)) if tells => say_answer(cx, &resolved, report, &place),
+        Err(error) if tells => cx.notify(&format!("note: {}", visible_text(&error.to_string()))),
+        Ok(_) | Err(_) => (),
+    }
+}
+
+/// Whether a person hears what a server answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WindowNotice {
+    /// Once for each model.
+    Once,
+    /// Not yet: nobody may ever speak with it.
+    Never,
+}
+
+/// What the server of a local model says of it, and where that server is.
+///
+/// # Errors
+/// A usage error: it has no such model.
+async fn ask_server(
+    cx: &InstallationContext,
+    resolved: &ResolvedModel,
+    loading: LoadPolicy,
+) -> anyhow::Result<(ServerReport, String)> {
+    let (vendor, model) = (&resolved.vendor, &resolved.info.model.name);
+    let (endpoint, _) = vendor_endpoint(cx, super::load_catalogue(cx)?, vendor)?;
+    let asked = window::ask_window(&endpoint, &process_transport(cx), model, loading).await;
+    let report = asked.unwrap_or_else(|| WindowReport::Silent.into());
+    if report.window == WindowReport::Missing {
         return Err(usage(format!(
             "{} has no model {model}: `ollama pull {model}` fetches it, `weir models {} --probe` lists \
              what is there",
             vendor.name, vendor.name
         )));
     }
-    cx.windows.remember_window(&name, asked);
-    if let Some(text) = describe_window_answer(resolved, &endpoint.base_url, asked) {
+    Ok((report, endpoint.base_url))
+}
+
+/// Says what a person should know of an answer from `place`.
+fn say_answer(
+    cx: &InstallationContext,
+    resolved: &ResolvedModel,
+    report: ServerReport,
+    place: &str,
+) {
+    if let Some(text) = describe_window_answer(resolved, place, report.window) {
         cx.notify(&format!("note: {}", visible_text(&text)));
+    }
+}
+
+/// Says once that the window of a model of which nothing is known is a guess.
+fn say_guess(cx: &InstallationContext, resolved: &ResolvedModel) -> anyhow::Result<()> {
+    let (model, window) = (&resolved.info.model, resolved.info.window);
+    let is_guess = super::load_catalogue(cx)?.guesses_window(model);
+    if is_guess && cx.windows.tells_guess(&model.to_string()) {
+        let text = format!(
+            "note: nothing is known of {model}: its window of {window} tokens is a guess; say what holds as \
+             `window` under [models.\"{model}\"] (`weir models {} --probe` asks the provider)",
+            resolved.vendor.name
+        );
+        cx.notify(&visible_text(&text));
     }
     Ok(())
 }
@@ -94,8 +208,14 @@ pub(super) fn with_window(cx: &InstallationContext, mut resolved: ResolvedModel)
     if !window::can_be_asked(&resolved.vendor) || is_set(cx, &name) {
         return resolved;
     }
+    let report = cx.windows.last_report(&name);
     let info = &mut resolved.info;
-    info.window = match cx.windows.recent_window(&name) {
+    if let Some(can) = report.and_then(|report| report.capabilities)
+        && !is_able(cx, &name)
+    {
+        info.abilities = abilities_of(can);
+    }
+    info.window = match report.map(|report| report.window) {
         Some(WindowReport::Holds { tokens, .. }) => tokens,
         Some(WindowReport::Unsaid { .. } | WindowReport::Missing | WindowReport::Silent) | None => {
             LOCAL_WINDOW
@@ -113,7 +233,8 @@ pub(super) fn with_window(cx: &InstallationContext, mut resolved: ResolvedModel)
 /// A usage error with what is needed, what there is, and how to have more.
 pub fn check_fits_window(cx: &InstallationContext, session: &SessionConfig) -> anyhow::Result<()> {
     let name = session.model.model.to_string();
-    let Some(WindowReport::Holds { tokens, .. }) = cx.windows.recent_window(&name) else {
+    let report = cx.windows.recent_report(&name).map(|report| report.window);
+    let Some(WindowReport::Holds { tokens, .. }) = report else {
         return Ok(());
     };
     let needed = session.standing_tokens().saturating_add(TALK_TOKENS_MIN);

@@ -73,7 +73,7 @@ impl UserSpace {
         answer: &str,
     ) -> Result<Option<String>, InstallationError> {
         let cx = self.at(None).map_err(|error| refused(&error))?;
-        let model = wiring::titler_model(&cx).map_err(|error| refused(&error))?;
+        let model = wiring::titler_model(&cx).await.map_err(|error| refused(&error))?;
         let Some(model) = model else { return Ok(None) };
         let cut = |text: &str| text.chars().take(EXCERPT_CHARS).collect::<String>();
         let question = format!("Question:\n{}\n\nAnswer:\n{}", cut(said), cut(answer));

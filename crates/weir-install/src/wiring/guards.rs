@@ -1,6 +1,7 @@
 //! The guards that settings switch on: hooks, judge model, canary (G3, G8, G11). Not here: what
 //! they do.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -13,7 +14,7 @@ use crate::config::{HandleSetting, WorkspaceConfig};
 use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::hooks::{CommandHooks, ConfiguredHook};
-use crate::models;
+use crate::models::{self, WindowNotice};
 
 /// Letters of a canary: those of base32, which no reader mixes up.
 const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -39,6 +40,35 @@ pub(super) fn load_hooks(
     Ok(CommandHooks::new(hooks, environment, secrets))
 }
 
+/// Names of the models that are made with an engine, by [`judge_model`] and those after it.
+///
+/// # Errors
+/// The settings cannot be read.
+pub(super) fn helper_names(cx: &InstallationContext) -> anyhow::Result<BTreeSet<&str>> {
+    let settings = &cx.config()?.settings;
+    let of = &settings.helpers;
+    let needed = [
+        (needs_judge(cx)?, &of.judge),
+        (needs_condenser(settings), &of.condense),
+        (true, &of.plan),
+        (true, &of.flagship),
+    ];
+    let named = needed.into_iter().filter(|(needed, _)| *needed).map(|(_, name)| name.trim());
+    Ok(named.filter(|name| !name.is_empty()).collect())
+}
+
+fn needs_judge(cx: &InstallationContext) -> anyhow::Result<bool> {
+    let settings = &cx.config()?.settings;
+    // It reads the words of handles too, which sessions with servers can have.
+    let handles =
+        settings.context.handles != HandleSetting::Off && !cx.declared_servers()?.0.is_empty();
+    Ok(settings.security.validate_output || settings.security.screen_results || handles)
+}
+
+fn needs_condenser(settings: &Settings) -> bool {
+    settings.context.condensing_enabled || settings.memory.after_run
+}
+
 /// The judge model, where a guard needs one and the settings name one; otherwise it is each
 /// session's own model.
 ///
@@ -46,11 +76,7 @@ pub(super) fn load_hooks(
 /// It cannot be asked: what is missing. A guard without its judge would be none.
 pub(super) fn judge_model(cx: &InstallationContext) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
-    // It reads the words of handles too, which sessions with servers can have.
-    let handles =
-        settings.context.handles != HandleSetting::Off && !cx.declared_servers()?.0.is_empty();
-    let needed = settings.security.validate_output || settings.security.screen_results || handles;
-    helper_model(cx, needed, "helpers.judge", &settings.helpers.judge, "judges")
+    helper_model(cx, needs_judge(cx)?, "helpers.judge", &settings.helpers.judge, "judges")
 }
 
 /// The model that summarises what no longer fits, where the settings name one; otherwise it is each
@@ -60,7 +86,7 @@ pub(super) fn judge_model(cx: &InstallationContext) -> anyhow::Result<Option<Arc
 /// It cannot be asked: what is missing.
 pub(super) fn condenser_model(cx: &InstallationContext) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
-    let needed = settings.context.condensing_enabled || settings.memory.after_run;
+    let needed = needs_condenser(settings);
     helper_model(cx, needed, "helpers.condense", &settings.helpers.condense, "summarises")
 }
 
@@ -88,9 +114,14 @@ pub(super) fn flagship_model(cx: &InstallationContext) -> anyhow::Result<Option<
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
-pub(super) fn titler_model(cx: &InstallationContext) -> anyhow::Result<Option<Arc<dyn Model>>> {
+pub(super) async fn titler_model(
+    cx: &InstallationContext,
+) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
-    helper_model(cx, true, "helpers.titles", &settings.helpers.titles, "names no chats")
+    let named = Some(settings.helpers.titles.trim()).filter(|name| !name.is_empty());
+    models::ask_windows_ahead(cx, named.into_iter().collect(), WindowNotice::Once).await;
+    let model =
+        helper_model(cx, true, "helpers.titles", &settings.helpers.titles, "names no chats")?;
 }
 
 /// The model that a setting names for some side work, where that is needed.

@@ -16,10 +16,29 @@ use weir_engine::ports::{Model, ProfileSettings, Profiles};
 use weir_engine::toolbox::Toolbox;
 
 use crate::context::InstallationContext;
-use crate::models;
+use crate::models::{self, WindowNotice};
 use crate::profiles::LoadedProfile;
 
 use super::SessionOverrides;
+
+/// Asks the servers of local models that profiles name which windows hold: a switch to one does not wait for
+/// that, and must not guess.
+///
+/// # Errors
+/// A file of the person's own that cannot be understood.
+pub(super) async fn ask_profile_windows(
+    cx: &InstallationContext,
+    wishes: &SessionOverrides,
+) -> anyhow::Result<()> {
+    // A flag says which model it is, whatever the profile.
+    if wishes.model.is_some() {
+        return Ok(());
+    }
+    let loaded = cx.loaded_profiles()?.iter();
+    let names = loaded.filter_map(|loaded| loaded.profile.model.as_deref()).collect();
+    models::ask_windows_ahead(cx, names, WindowNotice::Never).await;
+    Ok(())
+}
 
 /// A model of a profile, or why it cannot be asked.
 type ProfileModelResult = Result<Arc<dyn Model>, String>;

@@ -308,7 +308,7 @@ async fn z7_every_known_key_is_among_the_secrets_of_the_engine() {
     let mut keys = cx.provider_keys().expect("none yet").clone();
     keys.save_key("openai", weir_core::secret::Secret::new("sk-file-0123456789")).expect("kept");
     let cx = house.cx(&variables);
-    let engine = open_engine(&cx, "test").expect("it stands");
+    let engine = open_engine(&cx, "test").await.expect("it stands");
     assert_eq!(
         engine.parts().secrets,
         [
@@ -329,7 +329,7 @@ async fn c1_the_parts_fit_a_run_comes_to_its_end_and_is_in_the_store() {
         "calls: read_file {\"path\": \"note.txt\"}\n\nexpect: result \"two\"\nsays: read it\n",
     );
     let cx = house.cx(&[]);
-    let engine = open_engine(&cx, "test").expect("it stands");
+    let engine = open_engine(&cx, "test").await.expect("it stands");
     let wishes = SessionOverrides { model: Some(house.script()), ..SessionOverrides::default() };
     let options = session_options(&cx, &wishes, None).await.expect("settled");
     let id = new_session_id();

@@ -51,7 +51,7 @@ impl Installation {
         let named = NamedFolders { workspace: Some(work), state_dir: Some(state) };
         let cx = InstallationContext::new(&named, environment, Notifier::SILENT)?;
         let tools = approve(&cx).await.context("approving the suite's server")?;
-        let engine = wiring::open_engine(&cx, "weir-redteam")?;
+        let engine = wiring::open_engine(&cx, "weir-redteam").await?;
         Ok(Installation { engine, cx, tools, folder })
     }
 

@@ -32,7 +32,7 @@ pub(super) async fn fork_session(
     of: &SessionId,
     before: Option<Seq>,
 ) -> anyhow::Result<SessionId> {
-    let engine = wiring::open_engine(&context.cx, LABEL)?;
+    let engine = wiring::open_engine(&context.cx, LABEL).await?;
     let until = match before {
         Some(before) => {
             known_message(context.cx.local_store()?.as_ref(), of, before).await?;

@@ -367,7 +367,7 @@ impl SessionController {
     ) -> Result<Arc<LiveSession>, TakeUpError> {
         let options =
             wiring::session_options(&shown.cx, wishes, None).await.map_err(take_up_error)?;
-        let engine = wiring::open_engine(&shown.cx, LABEL).map_err(take_up_error)?;
+        let engine = wiring::open_engine(&shown.cx, LABEL).await.map_err(take_up_error)?;
         leftovers::remove_orphans(&shown.cx);
         let id = self.context.next_session_id();
         let opened = engine.open(id.clone(), options).await;
@@ -391,7 +391,7 @@ impl SessionController {
         let kept = kept.ok_or_else(|| usage(format!("{id} was never opened")))?;
         // Files that the person changed since count.
         let cx: InstallationContext = shown.cx.reloaded_in_folder(shown.workspace_folder())?;
-        let engine = wiring::open_engine(&cx, LABEL)?;
+        let engine = wiring::open_engine(&cx, LABEL).await?;
         engine.check_not_held(id).await.map_err(EngineError::from)?;
         let options = wiring::session_options(&cx, wishes, Some(&kept)).await?;
         leftovers::remove_orphans(&cx);

@@ -368,7 +368,7 @@ async fn change_session_context(
     let there = cx.in_folder(Path::new(&kept.workspace))?;
     let wishes = SessionOverrides { model: args.model.clone(), ..SessionOverrides::default() };
     let options = wiring::session_options(&there, &wishes, Some(&kept)).await?;
-    let engine = wiring::open_engine(&there, "weir context")?;
+    let engine = wiring::open_engine(&there, "weir context").await?;
     let handle = engine.resume(id.clone(), options).await.map_err(engine_failure)?;
     let mut updates = handle.listen_to_updates(known);
     let command = match args.undo {

@@ -93,7 +93,7 @@ async fn play_demo_session(
         quiet: args.quiet,
         resumable: args.keep,
     };
-    let engine = wiring::open_engine(&there, "weir demo")?;
+    let engine = wiring::open_engine(&there, "weir demo").await?;
     let play = run::open_unattended_run(engine, options, shown).await?;
     let saying = PromptInput { text: PROMPT.into(), attachments: Vec::new() };
     let code = play.run_to_end(&there, Some(saying)).await?;

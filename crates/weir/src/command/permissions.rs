@@ -220,7 +220,7 @@ async fn change_session(
         profiles: Arc::new(weir_engine::ports::NoProfiles),
         resources: SessionResources::default(),
     };
-    let engine = wiring::open_engine(&there, "weir permissions")?;
+    let engine = wiring::open_engine(&there, "weir permissions").await?;
     let handle = engine.resume(id.clone(), options).await.map_err(engine_failure)?;
     handle.close().await.map_err(engine_failure)?;
     Ok(id)

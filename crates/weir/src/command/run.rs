@@ -168,7 +168,7 @@ async fn resume_session(
         return Err(usage(why));
     }
     let there = cx.in_folder(Path::new(&kept.workspace))?;
-    let engine = wiring::open_engine(&there, "weir run")?;
+    let engine = wiring::open_engine(&there, "weir run").await?;
     engine.check_not_held(&id).await.map_err(|error| engine_failure(error.into()))?;
     let options = wiring::session_options(&there, wishes, Some(&kept)).await?;
     let text = prompt.unwrap_or_default();

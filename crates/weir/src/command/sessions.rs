@@ -121,7 +121,7 @@ async fn fork_session(cx: &InstallationContext, args: &SessionsForkArgs) -> anyh
     let store = cx.local_store()?;
     let source = session_ids::find_session_id(store.as_ref(), &args.session).await?;
     let fork = wiring::new_session_id();
-    let engine = wiring::open_engine(cx, "weir sessions fork")?;
+    let engine = wiring::open_engine(cx, "weir sessions fork").await?;
     let copied = engine.fork(&source, fork.clone(), args.at).await;
     let facts = copied.map_err(|error| match error {
         EngineError::Session(why) => usage(format!(

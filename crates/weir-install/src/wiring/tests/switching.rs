@@ -2,6 +2,7 @@
 
 use weir_core::config::describe_widening;
 use weir_engine::ports::ProfileSettings;
+use weir_test_kit::{HttpAnswer, HttpStandIn};
 
 use super::*;
 
@@ -98,6 +99,26 @@ async fn p7_a_profile_brings_its_model_where_it_can_be_had() {
     let (before, after) = switched(&house, &flagged, "other").await;
     let after = after.expect("it can be used");
     assert_eq!(after.config.model, before.model);
+}
+
+#[tokio::test]
+async fn r6_a_profile_that_names_a_local_model_has_the_window_that_its_server_says() {
+    let shown = serde_json::json!({ "parameters": "", "capabilities": ["completion", "tools"],
+        "model_info": { "llama.context_length": 131_072 } });
+    let server = HttpStandIn::start(move |request, _| match request.path() {
+        "/api/show" => HttpAnswer::json(200, &shown),
+        _ => HttpAnswer::new(404, "text/plain", "404 page not found"),
+    });
+    let house = House::new();
+    let profile = "role = \"r\"\nmodel = \"ollama/qwen3:8b\"\n";
+    house.write("config/weir/profiles/local.toml", profile);
+    house.write("config/weir/config.toml", &format!("model = {:?}\n", house.script()));
+    let address = server.address();
+    let cx = house.cx(&[("OLLAMA_HOST", address.as_str())]);
+    let options = session_options(&cx, &SessionOverrides::default(), None).await.expect("settled");
+    let after = options.profiles.profile_settings(&options.config, "local").expect("usable");
+    assert_eq!(after.config.model.window, 32_768, "not the careful guess");
+    assert!(after.notes.is_empty(), "{:?}", after.notes);
 }
 
 #[tokio::test]

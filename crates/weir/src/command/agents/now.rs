@@ -45,7 +45,7 @@ pub(super) async fn run(
     let (_, agent) = find_kept_agent(store.as_ref(), &args.name).await?;
     let there = cx.reloaded_in_folder(std::path::Path::new(&agent.workspace))?;
     let options = wiring::session_options(&there, &agent_session_overrides(&agent), None).await?;
-    let engine = wiring::open_engine(&there, LABEL)?;
+    let engine = wiring::open_engine(&there, LABEL).await?;
     let session = wiring::new_session_id();
     let begun = current_timestamp();
     let run = AgentRun {

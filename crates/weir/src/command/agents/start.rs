@@ -62,7 +62,7 @@ impl ScheduledSessionRunner {
         let (handle, mut course) = match there {
             false => {
                 let options = wiring::session_options(&cx, &wishes, None).await?;
-                let engine = wiring::engine_on(&cx, LABEL, cx.session_store()?)?;
+                let engine = wiring::engine_on(&cx, LABEL, cx.session_store()?).await?;
                 let handle = engine.open(id, options).await.map_err(engine_failure)?;
                 (handle, ScheduledRunProgress::default())
             }
@@ -78,7 +78,7 @@ impl ScheduledSessionRunner {
                 // It goes on as it was opened: a definition that changed since is the next run's.
                 let kept = session.config().cloned();
                 let options = wiring::session_options(&cx, &wishes, kept.as_deref()).await?;
-                let engine = wiring::engine_on(&cx, LABEL, cx.session_store()?)?;
+                let engine = wiring::engine_on(&cx, LABEL, cx.session_store()?).await?;
                 let handle = engine.resume(id, options).await.map_err(engine_failure)?;
                 (handle, course)
             }

@@ -61,7 +61,7 @@ async fn c9_a_rule_for_one_session_is_a_fact_of_its_journal() {
     let options = wiring::session_options(&cx, &wishes, None).await.expect("settled");
     let id = wiring::new_session_id();
     let opened =
-        wiring::open_engine(&cx, "test").expect("it stands").open(id.clone(), options).await;
+        wiring::open_engine(&cx, "test").await.expect("it stands").open(id.clone(), options).await;
     let opened = opened.expect("opened");
     opened.listen_to_updates(0).next().await.expect("readable").expect("its first fact is durable");
 

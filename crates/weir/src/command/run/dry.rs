@@ -74,7 +74,7 @@ pub(super) async fn dry_run(cx: &InstallationContext, args: &RunArgs) -> anyhow:
     };
     let wishes = super::wishes::wishes_of_run(args, false)?;
     let options = wiring::session_options(&there, &wishes, kept.as_deref()).await?;
-    let engine = wiring::open_engine(&there, "weir run --dry-run")?;
+    let engine = wiring::open_engine(&there, "weir run --dry-run").await?;
     let text = input::read_optional_prompt(args)?.unwrap_or_default();
     let saying = input::build_user_input(&engine, &options.workspace, args, text.clone()).await?;
     let glance = match &session {

@@ -42,6 +42,7 @@ use crate::profiles::{self, LoadedProfile};
 use crate::secrets;
 
 mod added;
+pub(crate) mod client_model;
 mod first_start;
 mod guards;
 pub mod guest;
@@ -64,6 +65,7 @@ pub mod vendor_search;
 mod wishes;
 
 pub use added::{ADDED_FOLDERS_MAX, check_added_folder};
+use client_model::{CLIENT_PROVIDER, ClientModel};
 pub use first_start::find_first_start;
 pub use made::script_runner;
 pub use network::guarded_web;
@@ -576,6 +578,9 @@ async fn choose_session_model(
     let Some(kept) = kept else {
         return models::choose_model(cx, profile.profile.model.as_deref()).await;
     };
+    if kept.model.model.provider == CLIENT_PROVIDER {
+        return Ok(Arc::new(ClientModel::of_session(&kept.model)));
+    }
     if kept.model.model.provider != "script" {
         return models::choose_model(cx, Some(&kept.model.model.to_string())).await;
     }

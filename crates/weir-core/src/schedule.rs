@@ -83,6 +83,9 @@ pub struct AgentLimits {
     /// USD.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_usd: Option<f64>,
+    /// USD of one day (UTC), all its runs together (R11).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub day_usd: Option<f64>,
     /// Tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_tokens: Option<u64>,
@@ -97,6 +100,7 @@ impl Default for AgentLimits {
             max_tool_calls: TOOL_CALLS_DEFAULT,
             max_iterations: None,
             budget_usd: None,
+            day_usd: None,
             budget_tokens: None,
             timeout_ms: None,
         }

@@ -102,6 +102,10 @@ pub(crate) struct AgentsAddArgs {
     /// Maximum cost of a run, in US dollars, such as 0.50
     #[arg(long, value_name = "X", value_parser = super::run::parse_usd)]
     pub(crate) budget_usd: Option<f64>,
+    /// Maximum cost of all its runs of one day (UTC), in US dollars [default: setting
+    /// spending.schedule_usd]
+    #[arg(long, value_name = "X", value_parser = super::run::parse_usd)]
+    pub(crate) day_usd: Option<f64>,
     /// Maximum number of tokens a run may use
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) budget_tokens: Option<u64>,

@@ -75,6 +75,7 @@ fn agent_from_args(
             max_tool_calls: args.max_tool_calls,
             max_iterations: args.max_iterations,
             budget_usd: args.budget_usd,
+            day_usd: args.day_usd,
             budget_tokens: args.budget_tokens,
             timeout_ms: args.timeout.map(|timeout| timeout.ms),
         },

@@ -164,6 +164,7 @@ fn agent_setting_rows(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
     let mut bounds = vec![format!("{} tool calls", limits.max_tool_calls)];
     bounds.extend(limits.max_iterations.map(|n| format!("{n} model calls")));
     bounds.extend(limits.budget_usd.map(|usd| format!("{usd} USD")));
+    bounds.extend(limits.day_usd.map(|usd| format!("{usd} USD a day")));
     bounds.extend(limits.budget_tokens.map(|n| format!("{n} tokens")));
     bounds.extend(limits.timeout_ms.map(|ms| format!("{} s", ms / 1_000)));
     let mut rows = vec![

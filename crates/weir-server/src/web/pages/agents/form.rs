@@ -97,6 +97,7 @@ impl AgentFormInput {
             ("max_tool_calls", limits.max_tool_calls.to_string()),
             ("max_iterations", number(limits.max_iterations.map(u64::from))),
             ("budget_usd", limits.budget_usd.map(|usd| usd.to_string()).unwrap_or_default()),
+            ("day_usd", limits.day_usd.map(|usd| usd.to_string()).unwrap_or_default()),
             ("budget_tokens", number(limits.budget_tokens)),
             ("timeout_s", number(limits.timeout_ms.map(|ms| ms / 1_000))),
             ("workspace", agent.workspace.clone()),
@@ -123,6 +124,10 @@ impl AgentFormInput {
         if usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
             return Err("US dollars: enter a number above 0, or nothing".into());
         }
+        let day_usd: Option<f64> = self.parse_number("day_usd", "US dollars a day")?;
+        if day_usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
+            return Err("US dollars a day: enter a number above 0, or nothing".into());
+        }
         let seconds: Option<u64> = self.parse_number("timeout_s", "Seconds")?;
         let calls: Option<u32> = self.parse_number("max_tool_calls", "Tool calls")?;
         let more_tools = self.get("more_tools");
@@ -148,6 +153,7 @@ impl AgentFormInput {
                 max_tool_calls: calls.unwrap_or(TOOL_CALLS_DEFAULT),
                 max_iterations: self.parse_number("max_iterations", "Model calls")?,
                 budget_usd: usd,
+                day_usd,
                 budget_tokens: self.parse_number("budget_tokens", "Tokens")?,
                 timeout_ms: seconds.map(|seconds| seconds.saturating_mul(1_000)),
             },
@@ -487,6 +493,7 @@ fn limit_fields(typed: &AgentFormInput) -> Markup {
                 (number("max_tool_calls", "Tool calls", "", "1"))
                 (number("max_iterations", "Model calls", "Empty: use the setting.", "1"))
                 (number("budget_usd", "US dollars", "Empty: use the setting.", "any"))
+                (number("day_usd", "US dollars a day, all runs", "Empty: use the setting.", "any"))
                 (number("budget_tokens", "Tokens", "Empty: use the setting.", "1"))
                 (number("timeout_s", "Seconds", "Empty: use the setting.", "1"))
             }

@@ -9,7 +9,7 @@ use weir_engine::schedule::load_known_agents;
 
 use crate::context::InstallationContext;
 use crate::failure::usage;
-use crate::wiring::{self, PromptWish, SessionOverrides, SystemClock};
+use crate::wiring::{self, PromptWish, ScheduleWish, SessionOverrides, SystemClock};
 use crate::{models, profiles};
 
 /// The kind under which tools are kept that were made at run time.
@@ -196,6 +196,7 @@ pub fn agent_session_overrides(agent: &ScheduledAgent) -> SessionOverrides {
         },
         attended: agent.on_ask == OnAsk::Queue,
         only_tools: Some(agent.tools.clone()),
+        schedule: Some(ScheduleWish { agent: agent.name.clone(), day_usd: agent.limits.day_usd }),
         ..SessionOverrides::default()
     }
 }

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use weir_core::governance::rules::Rule;
 use weir_core::view::plain::visible_text;
-use weir_engine::ports::{ObserverList, Store};
-use weir_engine::workspace::{Workspace, WorkspaceOptions};
+use weir_engine::ports::{ObserverList, ServerBook, Store};
+use weir_engine::workspace::{EditorFiles, Workspace, WorkspaceOptions};
+use weir_providers::catalogue::ModelCatalogue;
 use weir_providers::transport::ModelTransport;
 use weir_store::SqliteStore;
 
@@ -48,6 +49,8 @@ pub struct InstallationContext {
     person: Option<Arc<PersonPlaces>>,
     /// What was set in the browser of a server: one for all folders of a person.
     made: Arc<RwLock<BrowserSettings>>,
+    /// Where it is counted what everybody on the server spends; on a server alone.
+    book: Option<Arc<dyn ServerBook>>,
     /// Who is served, by name; on a server alone.
     serves: Option<Arc<str>>,
     /// Connections to models: one for the whole program, so that they and the system's certificates
@@ -110,6 +113,7 @@ impl InstallationContext {
             observers: Arc::default(),
             person: None,
             made: Arc::default(),
+            book: None,
             serves: None,
             transport: Arc::default(),
             windows: Arc::default(),
@@ -163,6 +167,7 @@ impl InstallationContext {
             observers: self.observers.clone(),
             person: self.person.clone(),
             made: self.made.clone(),
+            book: self.book.clone(),
             serves: self.serves.clone(),
             transport: self.transport.clone(),
             windows: self.windows.clone(),
@@ -228,6 +233,16 @@ impl InstallationContext {
     /// Whether this is for a person on a server who is no admin: bound to their folder (S9).
     pub fn is_guest(&self) -> bool {
         self.person.as_ref().is_some_and(|person| person.access.is_guest)
+    }
+
+    /// Where it is counted what everybody on the server spends; `None`: there is no server.
+    pub fn server_book(&self) -> Option<Arc<dyn ServerBook>> {
+        self.book.clone()
+    }
+
+    /// The same program, whose spending is counted with that of everybody on a server.
+    pub fn with_server_book(self, book: Arc<dyn ServerBook>) -> InstallationContext {
+        InstallationContext { book: Some(book), ..self }
     }
 
     /// The folders whose `config.toml` and keys count here.

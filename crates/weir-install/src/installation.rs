@@ -22,6 +22,10 @@ use crate::seal;
 use crate::user_space::UserSpace;
 use crate::wiring::WallClock;
 
+mod people_book;
+
+use people_book::PeopleBook;
+
 /// The program on this machine.
 pub struct Installation {
     cx: InstallationContext,
@@ -29,7 +33,9 @@ pub struct Installation {
     clock: Arc<WallClock>,
     care: Maintenance,
     homes: Mutex<HashMap<String, Weak<UserSpace>>>,
-    database: SessionDatabase,
+    database: Arc<SessionDatabase>,
+    /// What everybody spends.
+    book: Arc<PeopleBook>,
 }
 
 /// Where sessions are kept.
@@ -109,11 +115,14 @@ impl Installation {
     /// The database cannot be used.
     pub async fn open(cx: InstallationContext, database: &str) -> anyhow::Result<Installation> {
         let (kept, records) = SessionDatabase::open(database, &cx.dirs).await?;
+        let kept = Arc::new(kept);
+        let book = Arc::new(PeopleBook::new(kept.clone(), records.clone()));
         Ok(Installation {
             care: Maintenance::new(&cx.dirs, database),
             clock: Arc::new(WallClock::default()),
             homes: Mutex::default(),
             database: kept,
+            book,
             cx,
             records,
         })
@@ -159,8 +168,7 @@ impl Installation {
 
     async fn make_user_space(&self, person: &Person) -> anyhow::Result<UserSpace> {
         let folder = self.folder_of(person)?;
-        let in_state =
-            matches!(&self.database, SessionDatabase::Files(at) if *at == self.cx.dirs.state);
+        let in_state = matches!(self.database.as_ref(), SessionDatabase::Files(at) if *at == self.cx.dirs.state);
         let cx = match person.first {
             // One store for the browser and the command line.
             true if in_state => self.cx.reloaded_in_folder(&folder)?,
@@ -176,6 +184,7 @@ impl Installation {
                 self.cx.of_person(self.dirs_of(person), &folder, access)?
             }
         };
+        let cx = cx.with_server_book(self.book.clone());
         let chained = self.database.audit_chain_source(person).await?;
         let seal_key = seal::read_key(&self.cx.dirs.state)?;
         UserSpace::new(cx, person.clone(), self.records.clone(), chained, seal_key)

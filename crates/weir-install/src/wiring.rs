@@ -57,6 +57,7 @@ mod meaning;
 mod network;
 mod pictures;
 mod plugins;
+mod spending;
 mod switching;
 #[cfg(test)]
 mod tests;
@@ -72,7 +73,7 @@ pub use network::guarded_web;
 pub use plugins::installed_plugins;
 use switching::SessionProfiles;
 pub use weir_engine::system_clock::{SystemClock, WallClock};
-pub use wishes::{MailWish, PromptWish, SessionOverrides};
+pub use wishes::{MailWish, PromptWish, ScheduleWish, SessionOverrides};
 
 /// The hidden subcommand under which this program supervises a command.
 pub const SUPERVISE: &str = "__supervise";
@@ -376,7 +377,7 @@ async fn settle_session(
     let asked = Arc::new(mcp_ask::SessionModel::default());
     let servers = mcp::of_session(cx, &toolbox, &asked).await?;
     profile.profile = mcp::without_unnamed_servers(profile.profile, &profile.mcp_servers, &toolbox);
-    asked.set_model(&model);
+    asked.set_model(&spending::model_under_caps(cx, wishes, model.clone(), "mcp")?);
     let chosen = SessionChoices { workspace, toolbox, profile, model };
     let mut options = session_options_with(cx, wishes, kept, chosen)?;
     options.resources.servers = servers.map(|servers| servers as Arc<dyn McpServers>);
@@ -413,7 +414,7 @@ pub fn session_options_with(
     warn_without_tools(cx, &info, kept);
     let ToolLoading { loaded: mut tools, deferred } =
         load_session_tools(&toolbox, &profile.profile, permission, &info);
-    let limits = session_limits(config, wishes, &profile);
+    let limits = spending::limits_with_caps(cx, wishes, &profile, &info)?;
     child::within_depth(Arc::make_mut(&mut tools), 0, &limits);
     let rules = session_rules(cx, &workspace, wishes, kept)?;
     check_names(cx, &rules, &profile, &toolbox)?;
@@ -472,6 +473,7 @@ pub fn session_options_with(
         vendor_search: vendor_search::search_model(cx, &info)?
             .map(|model| model as Arc<dyn VendorSearch>),
         pictures: pictures::picture_model(cx)?,
+        spending: spending::spending_caps(cx, wishes)?,
         ..SessionResources::default()
     };
     let scene = SceneOptions {

@@ -93,6 +93,9 @@ fn check_limits(settings: &Settings) -> SettingComplaint {
     if limits.budget_usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
         return complaint("budget_usd", "must be an amount above 0; leave it out for no bound");
     }
+    if let Some(problem) = check_spending(settings).or_else(|| check_prices(settings)) {
+        return Some(problem);
+    }
     if limits.tool_timeout.ms == 0 {
         return complaint("tool_timeout", "is 0: every call would end at once; set \"120s\"");
     }
@@ -101,6 +104,42 @@ fn check_limits(settings: &Settings) -> SettingComplaint {
         return Some(("agents.max_concurrent_runs".into(), problem.into()));
     }
     None
+}
+
+/// Caps are amounts; what has no cap is left out, and 0 only where the setting says what it means.
+fn check_spending(settings: &Settings) -> SettingComplaint {
+    let caps = &settings.spending;
+    let wanted = [
+        ("session_usd", caps.session_usd),
+        ("day_usd", caps.day_usd),
+        ("person_usd", caps.person_usd),
+        ("server_usd", caps.server_usd),
+    ];
+    let wrong =
+        wanted.iter().find(|(_, usd)| usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0));
+    if let Some((name, _)) = wrong {
+        let problem = "must be an amount above 0; leave it out for no cap";
+        return Some((format!("spending.{name}"), problem.into()));
+    }
+    let or_off = [("schedule_usd", caps.schedule_usd), ("schedule_run_usd", caps.schedule_run_usd)];
+    let wrong = or_off.iter().find(|(_, usd)| !usd.is_finite() || *usd < 0.0);
+    wrong.map(|(name, _)| {
+        (format!("spending.{name}"), "must be an amount; 0 means no cap".to_owned())
+    })
+}
+
+/// Prices that no vendor asks, and days that are none.
+fn check_prices(settings: &Settings) -> SettingComplaint {
+    settings.models.iter().find_map(|(name, model)| {
+        let key = |field: &str| super::file::key_text(&["models", name, field]);
+        let wrong = model.price.as_ref().and_then(weir_providers::catalogue::price_complaint);
+        if let Some(problem) = wrong {
+            return Some((key("price"), problem));
+        }
+        let day = model.priced_on.as_deref()?;
+        let is_day = day.parse::<jiff::civil::Date>().is_ok();
+        (!is_day).then(|| (key("priced_on"), format!("is {day:?}; write 2026-11-29")))
+    })
 }
 
 fn check_value_forms(settings: &Settings) -> SettingComplaint {

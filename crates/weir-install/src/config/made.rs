@@ -25,6 +25,7 @@ const INSTALLATION: &[&str] = &[
     "thinking",
     "permission",
     "limits",
+    "spending",
     "helpers",
     "context",
     "memory",
@@ -42,6 +43,7 @@ const PERSON: &[&str] = &[
     "thinking",
     "permission",
     "limits",
+    "spending",
     "context",
     "memory",
     "brain",
@@ -260,6 +262,8 @@ fn too_wide(
             placed.json.as_u64().is_none_or(|calls| calls > ours)
         }
         ["limits", "power_steering_frequency"] => false,
+        // What guards others is an admin's; whoever is one may lower their own, and so may everybody.
+        ["spending", cap] => narrow::is_wider_cap(cap, placed, &settings),
         ["limits", limit] => narrow::is_wider_limit(limit, placed, &settings.limits),
         _ => false,
     };

@@ -193,6 +193,8 @@ fn refusal_reason(
                 "it is wider than what holds, and this workspace is not trusted".to_owned()
             })
         }
+        ("spending", name) => is_wider_cap(name, placed, below)
+            .then(|| "it is wider than what holds, and this workspace is not trusted".to_owned()),
         // What changes neither what is allowed nor what is kept or sent.
         ("model" | "thinking", "")
         | ("context", "condensing_enabled" | "condensing_threshold" | "externalize_over")
@@ -211,6 +213,24 @@ pub(super) fn allows_more(key: &SettingPath, placed: &PlacedValue, below: &Setti
 
 fn permission_mode_rank(mode: PermissionMode) -> usize {
     PermissionMode::ALL.iter().position(|m| *m == mode).unwrap_or(0)
+}
+
+/// Whether a value of `spending` lets more be spent than what holds below it.
+pub(super) fn is_wider_cap(name: &str, placed: &PlacedValue, below: &Settings) -> bool {
+    let Some(new) = placed.json.as_f64().filter(|usd| usd.is_finite()) else { return true };
+    let caps = &below.spending;
+    let or_none = |value: f64| if value > 0.0 { value } else { f64::INFINITY };
+    let ours = match name {
+        "session_usd" => caps.session_usd.unwrap_or(f64::INFINITY),
+        "day_usd" => caps.day_usd.unwrap_or(f64::INFINITY),
+        "person_usd" => caps.person_usd.unwrap_or(f64::INFINITY),
+        "server_usd" => caps.server_usd.unwrap_or(f64::INFINITY),
+        "schedule_usd" => or_none(caps.schedule_usd),
+        "schedule_run_usd" => or_none(caps.schedule_run_usd),
+        "schedule_run_tokens" => or_none(caps.schedule_run_tokens as f64),
+        _ => return true,
+    };
+    or_none(new) > ours
 }
 
 /// Whether the project's value of a limit lets more happen than the one below it.

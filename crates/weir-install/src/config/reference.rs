@@ -15,6 +15,10 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("limits.max_tool_calls", "max_tool_calls = 20"),
     ("limits.budget_usd", "budget_usd = 0.50"),
     ("limits.budget_tokens", "budget_tokens = 200_000"),
+    ("spending.session_usd", "session_usd = 2.00"),
+    ("spending.day_usd", "day_usd = 10.00"),
+    ("spending.person_usd", "person_usd = 100.00"),
+    ("spending.server_usd", "server_usd = 50.00"),
     ("limits.run_timeout", "run_timeout = \"10m\""),
     (
         "providers",
@@ -30,6 +34,7 @@ headers = { "x-team" = "blue" }"#,
 window = 128000
 max_output = 8192
 price = { input = 1.0, output = 4.0, cache_read = 0.1, cache_write = 1.25 }
+priced_on = "2026-11-29"
 abilities = ["tools", "images", "pdf", "thinking"]"#,
     ),
     (

@@ -30,6 +30,8 @@ pub struct Settings {
     pub permission: PermissionMode,
     /// Bounds of every run.
     pub limits: LimitSettings,
+    /// Caps on money that runs have in common.
+    pub spending: SpendingSettings,
     /// Rules. Those of all files add up; deny beats ask beats allow.
     pub permissions: RuleSettings,
     /// Endpoints beside the built-in ones, or other addresses and keys for those: one table each.
@@ -83,6 +85,7 @@ impl Default for Settings {
             thinking: None,
             permission: PermissionMode::default(),
             limits: LimitSettings::default(),
+            spending: SpendingSettings::default(),
             permissions: RuleSettings::default(),
             providers: BTreeMap::new(),
             models: BTreeMap::new(),
@@ -188,6 +191,46 @@ impl LimitSettings {
     }
 }
 
+/// Caps on money that runs have in common (R11). Days and months are those of UTC. Before each request what
+/// it costs at most is set aside, so that at most one goes beyond a cap. A model whose price is not known
+/// is not asked under a cap: `weir models prices` gives it one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SpendingSettings {
+    /// Most USD that a session may cost, all its runs and sub-agents together; none: no cap. Each of
+    /// several sub-agents at once can go beyond its share by one request.
+    pub session_usd: Option<f64>,
+    /// Most USD that all your sessions may cost on one day; none: no cap.
+    pub day_usd: Option<f64>,
+    /// Most USD that all sessions of one person may cost in a calendar month; none: no cap.
+    pub person_usd: Option<f64>,
+    /// Most USD that a scheduled agent may cost on one day, unless it has a cap of its own; 0: no cap. A
+    /// model without a known price is held by schedule_run_tokens alone.
+    pub schedule_usd: f64,
+    /// Most USD that one run of a scheduled agent may cost where nothing else bounds its money, also
+    /// beside a bound in tokens; 0: no bound.
+    pub schedule_run_usd: f64,
+    /// Most tokens that one run of a scheduled agent may use where its model has no known price and
+    /// nothing else bounds its tokens; 0: no bound.
+    pub schedule_run_tokens: u64,
+    /// Most USD that everybody on this server may cost together on one day; none: no cap.
+    pub server_usd: Option<f64>,
+}
+
+impl Default for SpendingSettings {
+    fn default() -> SpendingSettings {
+        SpendingSettings {
+            session_usd: None,
+            day_usd: None,
+            person_usd: None,
+            schedule_usd: 5.0,
+            schedule_run_usd: 1.0,
+            schedule_run_tokens: 1_000_000,
+            server_usd: None,
+        }
+    }
+}
+
 /// Rules (C3).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -222,8 +265,10 @@ pub struct ModelSettings {
     pub window: Option<u64>,
     /// Most tokens it writes in one reply.
     pub max_output: Option<u64>,
-    /// What it costs in USD per million tokens.
+    /// What it costs in USD per million tokens; 0 where it costs nothing.
     pub price: Option<Price>,
+    /// The day on which its vendor asked that, such as "2026-11-29".
+    pub priced_on: Option<String>,
     /// What it can: tools, images, pdf, thinking, structured.
     pub abilities: Option<Vec<String>>,
 }

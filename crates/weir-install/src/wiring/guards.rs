@@ -10,7 +10,9 @@ use weir_core::session::{Guards, SessionConfig};
 use weir_engine::ports::Model;
 use weir_sandbox::filtered_environment;
 
-use crate::config::{HandleSetting, WorkspaceConfig};
+use super::SessionOverrides;
+use super::spending::model_under_caps;
+use crate::config::{HandleSetting, Settings, WorkspaceConfig};
 use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::hooks::{CommandHooks, ConfiguredHook};
@@ -122,6 +124,9 @@ pub(super) async fn titler_model(
     models::ask_windows_ahead(cx, named.into_iter().collect(), WindowNotice::Once).await;
     let model =
         helper_model(cx, true, "helpers.titles", &settings.helpers.titles, "names no chats")?;
+    // Where a cap is reached nothing is asked, and the chat keeps the name that it has.
+    let wishes = SessionOverrides::default();
+    model.map(|model| model_under_caps(cx, &wishes, model, "title")).transpose()
 }
 
 /// The model that a setting names for some side work, where that is needed.

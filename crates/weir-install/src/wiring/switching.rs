@@ -118,6 +118,28 @@ impl SessionProfiles {
         })
     }
 
+    /// The bounds of a session that goes on with another model: what held holds, and where nothing bounds in
+    /// USD or in tokens what a run may cost, what a run of a schedule with that model begins with (R11).
+    ///
+    /// # Errors
+    /// The settings cannot be read: a sentence.
+    fn limits_with_model(
+        &self,
+        current: &SessionConfig,
+        model: &ModelInfo,
+    ) -> Result<Limits, String> {
+        let of_session = |loaded: &&LoadedProfile| loaded.profile.name == current.profile.name;
+        let Some(loaded) = self.loaded.iter().find(of_session) else { return Ok(current.limits) };
+        let own = super::spending::limits_with_caps(&self.cx, &self.wishes, loaded, model)
+            .map_err(|error| error.to_string())?;
+        let Limits { budget_usd, budget_tokens, .. } = current.limits;
+        Ok(Limits {
+            budget_usd: budget_usd.or(own.budget_usd),
+            budget_tokens: budget_tokens.or(own.budget_tokens),
+            ..current.limits
+        })
+    }
+
     /// The model that the profile names, where it is another than the session's.
     fn switched_model(
         &self,
@@ -138,6 +160,7 @@ impl SessionProfiles {
     }
 }
 
+#[async_trait]
 impl Profiles for SessionProfiles {
     fn list(&self) -> Vec<(String, String)> {
         let line = |loaded: &LoadedProfile| {
@@ -157,7 +180,6 @@ impl Profiles for SessionProfiles {
             let names: Vec<&str> = self.loaded.iter().map(|p| p.profile.name.as_str()).collect();
             return Err(format!("there is no profile {name}; there are {}", names.join(", ")));
         };
-        let config = self.cx.config().map_err(|error| error.to_string())?;
         let mut notes = loaded.notes.clone();
         let profile = loaded.profile.clone();
         let permission = self.switched_permission(current, &profile)?;
@@ -173,6 +195,8 @@ impl Profiles for SessionProfiles {
             None
         });
         let info = model.as_ref().map_or_else(|| Arc::new(current.model.clone()), |m| m.info());
+        let limits = super::spending::limits_with_caps(&self.cx, &self.wishes, loaded, &info)
+            .map_err(|error| error.to_string())?;
         let ToolLoading { loaded: tools, deferred } =
             super::load_session_tools(&self.toolbox, &profile, permission, &info);
         let scene = PromptScene {

@@ -58,8 +58,19 @@ pub struct SessionOverrides {
     pub hosts: Vec<String>,
     /// Mail that it may use.
     pub mail: MailWish,
+    /// The scheduled agent that it is a run of; none: no schedule began it.
+    pub schedule: Option<ScheduleWish>,
     /// Whom it may answer once.
     pub answer: Option<AnswerRight>,
+}
+
+/// A run of a scheduled agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScheduleWish {
+    /// Name of the agent.
+    pub agent: String,
+    /// Most USD that it may cost on one day; none: what the settings say.
+    pub day_usd: Option<f64>,
 }
 
 /// Mail that a session may use.

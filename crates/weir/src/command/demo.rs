@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use weir_core::profile::PermissionMode;
 use weir_core::session::Guards;
 use weir_engine::attach::PromptInput;
+use weir_engine::ports::SpendingCaps;
 use weir_install::context::InstallationContext;
 use weir_install::wiring::{self, SessionChoices, SessionOverrides};
 use weir_scripted_model::ScriptedModel;
@@ -85,6 +86,9 @@ async fn play_demo_session(
         model: Arc::new(ScriptedModel::from_text(SCRIPT)?),
     };
     let mut options = wiring::session_options_with(&there, &wishes, None, chosen)?;
+    // What is played back costs nothing, whatever caps the person has.
+    options.resources.spending = SpendingCaps::default();
+    options.config.limits.session_usd = None;
     // The scripted model cannot be its own judge.
     options.config.guards = Guards::default();
     let shown = OutputOptions {

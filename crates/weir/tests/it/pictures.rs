@@ -100,6 +100,40 @@ fn k13_killed_while_it_is_made_the_outcome_is_unknown_and_it_is_not_asked_for_ag
     assert!(!house.work().join("pictures").exists());
 }
 
+/// The vendor makes a picture and does not say what it used.
+#[test]
+fn r11_a_picture_whose_price_nobody_says_counts_under_a_cap_and_is_told_without_one() {
+    let painter =
+        HttpStandIn::start(|_, _| HttpAnswer::json(200, &json!({ "data": [{ "b64_json": DOT }] })));
+    let draw = |number: u32| {
+        format!(
+            "calls: call_tool {{\"tool\": \"generate_image\", \"arguments\": {{\"prompt\": \"Fox \
+             {number}\"}}}}\n\n"
+        )
+    };
+    let draws: String = (1..=4).map(draw).collect();
+    for (cap, pictures, unpriced) in [("", 4, 4), ("[spending]\nday_usd = 1.5\n", 2, 0)] {
+        let house = installation_with(&painter);
+        let settings = std::fs::read_to_string(house.user_config()).expect("written");
+        house.write(&house.user_config(), &format!("{cap}{settings}"));
+        let script = format!(
+            "price: input=0 output=0\n\ncalls: find_tool {{\"query\": \"generate_image\"}}\n\n{}says: \
+             Done.\n",
+            draws
+        );
+        house.write(&house.at("s.script"), &script);
+        let before = painter.requests().len();
+        let model = house.script_model();
+        house.run(&["run", "-m", &model, "--permission", "auto-edit", "Four foxes."]);
+        assert_eq!(painter.requests().len() - before, pictures, "{cap}");
+        let total = house.json(&["usage", "--json"])["total"].clone();
+        assert_eq!(total["unpriced"], unpriced, "{total}");
+        if unpriced == 0 {
+            assert!(total["cost_usd"].as_f64() >= Some(2.0), "{total}");
+        }
+    }
+}
+
 #[test]
 fn k13_where_no_model_is_named_no_session_has_the_tool_and_nothing_is_asked() {
     let house = TestInstallation::new();

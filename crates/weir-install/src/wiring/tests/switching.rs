@@ -143,3 +143,22 @@ async fn p7_what_is_unknown_is_named_and_what_changed_since_does_not_count() {
     assert!(describe_widening(&options.config, &before).is_empty());
     assert!(!describe_widening(&before, &options.config).is_empty());
 }
+
+#[tokio::test]
+async fn r11_a_switch_keeps_the_caps_of_the_session_and_of_a_run_of_a_schedule() {
+    let house = House::new();
+    house.write(
+        "config/weir/config.toml",
+        "[spending]\nsession_usd = 1.5\nschedule_run_tokens = 700\n",
+    );
+    let schedule = ScheduleWish { agent: "nightly".into(), day_usd: None };
+    for wishes in [of("agent"), SessionOverrides { schedule: Some(schedule), ..of("agent") }] {
+        let (before, after) = switched(&house, &wishes, "code").await;
+        let after = after.expect("it can be used").config;
+        assert_eq!(after.limits.session_usd, Some(1.5));
+        let tokens = wishes.schedule.as_ref().map(|_| 700);
+        assert_eq!(after.limits.budget_tokens, tokens, "the model has no price");
+        let widening = describe_widening(&before, &after);
+        assert!(!widening.iter().any(|what| what.contains("money")), "{widening:?}");
+    }
+}

@@ -105,6 +105,20 @@ pub async fn choose_model(
     model_named_at(cx, &text, &place)
 }
 
+/// The model of this name, which is to go on in the place of another one. A server of one's own must answer.
+///
+/// # Errors
+/// There is none, no key for it, or nobody answers where it is.
+pub async fn choose_stand_in(
+    cx: &InstallationContext,
+    name: &str,
+) -> anyhow::Result<Arc<dyn Model>> {
+    if let Ok(resolved) = load_catalogue(cx)?.resolve_model(name) {
+        window::ask_stand_in_window(cx, &resolved).await?;
+    }
+    model_by_name(cx, name)
+}
+
 /// Asks the servers of these models which windows hold, all at once, where they are local ones. To be called
 /// before a model is made that is not chosen by [`choose_model`]: a request to it names its window, and
 /// what is longer is cut off unseen (R6). What nobody answers is left as it is.

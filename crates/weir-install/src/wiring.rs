@@ -57,7 +57,9 @@ mod meaning;
 mod network;
 mod pictures;
 mod plugins;
+mod routing;
 mod spending;
+mod stand_in;
 mod switching;
 #[cfg(test)]
 mod tests;
@@ -406,6 +408,7 @@ pub fn session_options_with(
 ) -> anyhow::Result<SessionOptions> {
     let config = cx.config()?;
     let SessionChoices { workspace, toolbox, profile, model } = chosen;
+    let named = routing::NamedModel::new(config, wishes, &profile.profile, &model.info());
     for note in &profile.notes {
         cx.notify(&format!("warning: {}: {note}", profile.source));
     }
@@ -439,6 +442,7 @@ pub fn session_options_with(
         limits,
         profile: profile.profile,
         model: info.as_ref().clone(),
+        routing: routing::session_routing(cx, wishes, kept, &named)?,
         thinking,
         permission,
         rules,
@@ -580,6 +584,11 @@ async fn choose_session_model(
     let Some(kept) = kept else {
         return models::choose_model(cx, profile.profile.model.as_deref()).await;
     };
+    // It goes on with the model that stood in, or that a rule named, until its run is over.
+    if let Some(away) = &kept.routing.away {
+        let model = models::choose_model(cx, Some(away)).await;
+        return model.or_else(|error| stand_in::without_stand_in(cx, kept, error));
+    }
     if kept.model.model.provider == CLIENT_PROVIDER {
         return Ok(Arc::new(ClientModel::of_session(&kept.model)));
     }

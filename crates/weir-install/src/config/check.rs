@@ -148,6 +148,13 @@ fn check_value_forms(settings: &Settings) -> SettingComplaint {
     {
         return Some(("model".into(), problem));
     }
+    let routing = &settings.routing;
+    if let Some(problem) = routing.fallback.iter().find_map(|name| model_form(name).err()) {
+        return Some(("routing.fallback".into(), problem));
+    }
+    if let Some(problem) = routing.rules.iter().find_map(|rule| model_form(&rule.model).err()) {
+        return Some(("routing.rules".into(), format!("needs a model: it {problem}")));
+    }
     let zone = &settings.prompt.timezone;
     if zone != "UTC" && jiff::tz::TimeZone::get(zone).is_err() {
         let problem = format!("is {zone:?}, which is no known time zone; write Europe/Zurich");

@@ -53,6 +53,7 @@ impl fmt::Display for WithheldSetting {
 const TABLES: &[&str] = &[
     "providers",
     "models",
+    "routing",
     "helpers",
     "web",
     // Whoever names the person's addresses says where their words may go.

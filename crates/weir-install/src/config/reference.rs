@@ -37,6 +37,11 @@ price = { input = 1.0, output = 4.0, cache_read = 0.1, cache_write = 1.25 }
 priced_on = "2026-11-29"
 abilities = ["tools", "images", "pdf", "thinking"]"#,
     ),
+    ("routing.fallback", "fallback = [\"openai/gpt-5\", \"ollama/qwen3:8b\"]"),
+    (
+        "routing.rules",
+        r#"rules = [{ model = "ollama/qwen3:8b", kind = "person", profile = "ask", input_below = 8000, input_above = 0, images = false }]"#,
+    ),
     (
         "hooks",
         r#"[[hooks.PreToolUse]]

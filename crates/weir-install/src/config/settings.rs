@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::model::{Price, Thinking};
 use weir_core::profile::{Limits, PROGRAM_STEPS, PermissionMode};
+use weir_core::routing::RouteRule;
 use weir_core::schedule::MissedTicks;
 
 use super::plugins::{CommandsSettings, PluginSettings};
@@ -38,6 +39,8 @@ pub struct Settings {
     pub providers: BTreeMap<String, ProviderSettings>,
     /// What is known of models, where the built-in list is wrong or silent: one table each.
     pub models: BTreeMap<String, ModelSettings>,
+    /// Which other models a session may speak with, and when.
+    pub routing: RoutingSettings,
     /// Which model does side work; empty: the session's own.
     pub helpers: HelperSettings,
     /// How the model's window is used.
@@ -89,6 +92,7 @@ impl Default for Settings {
             permissions: RuleSettings::default(),
             providers: BTreeMap::new(),
             models: BTreeMap::new(),
+            routing: RoutingSettings::default(),
             helpers: HelperSettings::default(),
             context: ContextSettings::default(),
             memory: MemorySettings::default(),
@@ -271,6 +275,18 @@ pub struct ModelSettings {
     pub priced_on: Option<String>,
     /// What it can: tools, images, pdf, thinking, structured.
     pub abilities: Option<Vec<String>>,
+}
+
+/// Other models than the chosen one (V8).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RoutingSettings {
+    /// Models that go on where the session's own has failed for good, in this order:
+    /// ["openai/gpt-5", "ollama/qwen3:8b"]. It is said each time; the next run begins with your model again.
+    pub fallback: Vec<String>,
+    /// Which model a run is for, by size and kind of work: the first rule of which everything holds. Where
+    /// you or a profile name a model, no rule counts.
+    pub rules: Vec<RouteRule>,
 }
 
 /// Models for side work.

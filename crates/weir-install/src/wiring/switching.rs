@@ -7,8 +7,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_core::profile::{PermissionMode, Profile};
+use async_trait::async_trait;
+use weir_core::model::ModelInfo;
+use weir_core::profile::{Limits, PermissionMode, Profile};
 use weir_core::prompt::PromptScene;
+use weir_core::routing::ModelRouting;
 use weir_core::session::SessionConfig;
 use weir_core::session::child::{self, BudgetShare};
 use weir_core::tool::defer::ToolLoading;
@@ -208,8 +211,18 @@ impl Profiles for SessionProfiles {
             window: info.window,
             ..self.base.clone()
         };
+        let routing = match &model {
+            None => current.routing.clone(),
+            // The profile names it: no rule leads it elsewhere.
+            Some(model) => ModelRouting {
+                home: (!current.routing.is_off()).then(|| model.info().model.to_string()),
+                fallback: current.routing.fallback.clone(),
+                ..ModelRouting::default()
+            },
+        };
         let config = SessionConfig {
-            limits: super::session_limits(config, &self.wishes, loaded),
+            limits,
+            routing,
             system: super::session_system_prompt(&scene, &self.wishes, None),
             model: info.as_ref().clone(),
             profile,
@@ -245,5 +258,43 @@ impl Profiles for SessionProfiles {
         // What a person puts in place of the prompt is put in place of this one too.
         let system = super::session_system_prompt(&scene, &self.wishes, None);
         Ok(ProfileSettings { config: SessionConfig { system, ..config }, ..own })
+    }
+
+    async fn model_settings(
+        &self,
+        current: &SessionConfig,
+        name: &str,
+    ) -> Result<ProfileSettings, String> {
+        let model = models::choose_stand_in(&self.cx, name).await.map_err(|e| e.to_string())?;
+        let info = model.info();
+        let (profile, permission) = (&current.profile, current.permission);
+        let ToolLoading { loaded: tools, deferred } =
+            super::load_session_tools(&self.toolbox, profile, permission, &info);
+        let scene = PromptScene {
+            child: current.depth > 0,
+            canary: current.guards.canary.clone(),
+            profile: Some(profile.clone()),
+            tools: tools.clone(),
+            deferred: deferred.clone(),
+            conventions: super::workspace_conventions(profile, &self.cx.folder),
+            window: info.window,
+            ..self.base.clone()
+        };
+        let config = self.cx.config().map_err(|error| error.to_string())?;
+        // A level that nobody chose goes with its model.
+        let chosen = current.thinking != current.model.usual_thinking();
+        let thinking = self.wishes.thinking.or(profile.thinking).or(config.settings.thinking);
+        let thinking = thinking.or(chosen.then_some(current.thinking));
+        let config = SessionConfig {
+            limits: self.limits_with_model(current, &info)?,
+            system: super::session_system_prompt(&scene, &self.wishes, None),
+            thinking: thinking.unwrap_or_else(|| info.usual_thinking()),
+            model: info.as_ref().clone(),
+            tools,
+            deferred,
+            ..current.clone()
+        };
+        models::check_fits_window(&self.cx, &config).map_err(|error| error.to_string())?;
+        Ok(ProfileSettings { config, model: Some(model), notes: Vec::new() })
     }
 }

@@ -14,6 +14,7 @@ use crate::notifier::Notifier;
 
 mod compact;
 mod idle;
+mod routing;
 mod switching;
 
 struct House {

@@ -16,6 +16,7 @@ mod context;
 mod everyday;
 mod everyday_commands;
 mod explain;
+mod fallback;
 mod g07_commands;
 mod grants;
 mod hooks;

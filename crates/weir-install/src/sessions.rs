@@ -23,7 +23,7 @@ mod summary;
 pub mod transcript;
 
 pub use export::{ExportFormat, ExportedSession, export_session};
-pub use removal::remove;
+pub use removal::{remove_all, with_sub_agents};
 pub use summary::SessionSummary;
 
 /// The facts of a session, with its hash chain checked.
@@ -56,6 +56,23 @@ pub async fn load_settings(
         Event::ProfileSwitched(fact) => Some(fact.config.clone()),
         _ => None,
     })
+}
+
+/// Where a run in the background (`weir run --detach`) prints, below the folder `state`.
+pub fn detached_output_file(state: &Path, id: &SessionId) -> PathBuf {
+    state.join("detached").join(format!("{id}.log"))
+}
+
+/// Where terminals of editors find what commands print, below the folder `state`.
+pub fn editor_terminals_folder(state: &Path) -> PathBuf {
+    state.join("editor-terminals")
+}
+
+/// What the names of a session's files there begin with; the name of a call follows.
+pub fn terminal_file_prefix(id: &SessionId) -> String {
+    let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
+    let plain: String = id.as_str().chars().filter(is_plain).collect();
+    format!("{plain}-")
 }
 
 /// A fact as the outside sees it (C6).

@@ -2,7 +2,6 @@
 //! commands `weir sessions export` and `delete`.
 
 use weir_core::ids::SessionId;
-use weir_engine::family;
 use weir_engine::helper;
 
 use super::UserSpace;
@@ -41,17 +40,13 @@ impl UserSpace {
     /// commands (D9). What is kept of them in the server's own records is the caller's.
     ///
     /// # Errors
-    /// Somebody has one of them now, or something could not be removed: it can be done again.
+    /// Somebody has one of them now, and nothing was removed; or something could not be removed: it can be done again.
     pub async fn delete_session(&self, session: &SessionId) -> Result<(), InstallationError> {
         let store = self.store();
-        // Its sub-agents go with it: before it, so that what is left can be found by its name.
-        let below = family::sessions_below(store.as_ref(), session).await;
-        let below = below.map_err(|error| InstallationError::Failed(error.to_string()))?;
-        for id in below.into_iter().chain([session.clone()]) {
-            let Some(meta) = store.session_meta(&id).await? else { continue };
-            sessions::remove(&self.cx, &meta, "weir serve").await.map_err(|e| refused(&e))?;
-        }
-        Ok(())
+        let found = sessions::with_sub_agents(store.as_ref(), session).await;
+        let found = found.map_err(|error| refused(&error))?;
+        let removed = sessions::remove_all(&self.cx, &found, "weir serve", |_| Ok(())).await;
+        removed.map_err(|error| refused(&error))
     }
 
     /// Whether a helper model names chats.

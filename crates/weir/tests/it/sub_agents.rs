@@ -130,6 +130,38 @@ fn m6_killed_with_agents_at_work_it_goes_on_and_nothing_is_done_twice() {
     assert_eq!(house.facts_of_kind(&id, "agent.finished").len(), 2);
 }
 
+#[test]
+fn d9_a_session_at_work_keeps_its_agents_that_have_ended() {
+    let house = house(
+        "when: \"change a.txt\"\n\
+         calls: write_file {\"path\": \"a.txt\", \"content\": \"new\\n\"}\n\n\
+         says: a is changed.\nend\n\n\
+         calls: new_task {\"task\": \"change a.txt\", \"profile\": \"code\"}\n\n\
+         delay: 600s\nsays: Done.\n",
+    );
+    let script = house.script_model();
+    let args = ["run", "-m", script.as_str(), "--permission", "auto-edit", "go"];
+    let running = house.start(&args);
+    let id = wait_until("the agent has ended", || {
+        let listed = house.json(&["sessions", "list", "--json"]);
+        let id = listed[0]["id"].as_str().map(str::to_owned);
+        let ended = |id: &String| !house.facts_of_kind(id, "agent.finished").is_empty();
+        id.filter(ended).ok_or(listed)
+    });
+    let agent = format!("{id}_c1");
+    let before = house.facts_of_kind(&agent, "call.finished");
+    assert_eq!(before.len(), 1);
+    let said = house.usage_error(&["sessions", "delete", &id, "--yes"]);
+    assert!(said.contains("wait until it ends"), "{said}");
+    assert_eq!(house.facts_of_kind(&agent, "call.finished"), before, "nothing of it was deleted");
+    running.kill();
+    house.ok(&["undo", &id]);
+    assert_eq!(read(&house, "work/a.txt"), Some("old\n".into()), "its checkpoint is there");
+    house.ok(&["sessions", "delete", &id, "--yes"]);
+    let all = house.json(&["sessions", "list", "--all", "--json"]);
+    assert_eq!(all, Value::Array(Vec::new()));
+}
+
 /// Two agents that write at once in copies of their own, and what the parent does then.
 fn copies(then: &str) -> TestInstallation {
     let script = format!(

@@ -2,13 +2,12 @@
 
 use std::process::ExitCode;
 
-use weir_engine::family;
 use weir_engine::ports::SessionMeta;
 use weir_install::context::InstallationContext;
 use weir_install::session_ids;
-use weir_install::sessions::{meta, remove};
+use weir_install::sessions::{remove_all, with_sub_agents};
 
-use crate::failure::{engine_failure, exit, usage};
+use crate::failure::{exit, usage};
 use crate::options::SessionsDeleteArgs;
 use crate::terminal::{self, err_message, is_attended, out_line};
 
@@ -21,11 +20,9 @@ pub(super) async fn delete_sessions(
     let mut found: Vec<SessionMeta> = Vec::new();
     for text in &args.sessions {
         let id = session_ids::find_session_id(store.as_ref(), text).await?;
-        // Its sub-agents go with it: before it, so that what is left can be found by its name.
-        let below = family::sessions_below(store.as_ref(), &id).await.map_err(engine_failure)?;
-        for id in below.into_iter().chain([id]) {
-            if found.iter().all(|meta| meta.id != id) {
-                found.push(meta(store.as_ref(), &id).await?);
+        for one in with_sub_agents(store.as_ref(), &id).await? {
+            if found.iter().all(|meta| meta.id != one.id) {
+                found.push(one);
             }
         }
     }
@@ -33,10 +30,8 @@ pub(super) async fn delete_sessions(
         err_message("nothing was deleted");
         return Ok(ExitCode::from(exit::FAILED));
     }
-    for meta in &found {
-        remove(cx, meta, "weir sessions delete").await?;
-        out_line(&format!("Deleted session {}.", meta.id))?;
-    }
+    let say = |meta: &SessionMeta| out_line(&format!("Deleted session {}.", meta.id));
+    remove_all(cx, &found, "weir sessions delete", say).await?;
     Ok(ExitCode::SUCCESS)
 }
 

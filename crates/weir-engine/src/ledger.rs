@@ -177,6 +177,11 @@ impl JournalWriter {
         self.marks.extend(marks);
     }
 
+    /// Marks that are not of this session's own calls: written with the next facts.
+    pub(crate) fn carry_marks(&mut self, marks: Vec<FileMark>) {
+        self.marks.extend(marks);
+    }
+
     /// What a finished run says about a recipe, and what one may be made from: written with the fact
     /// itself, so it counts exactly once (M5). A run in which a secret was said is no example.
     fn note_solved_run(&mut self, session: &Session, ts: Timestamp, finished: &RunFinished) {

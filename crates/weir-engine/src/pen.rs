@@ -11,7 +11,7 @@ use weir_core::session::Session;
 
 use crate::engine::{EngineError, Loaded, load};
 use crate::ledger::JournalWriter;
-use crate::ports::{Lease, LeaseOwner, Store};
+use crate::ports::{FileMark, Lease, LeaseOwner, Store};
 
 /// A session that nobody runs, held so that nobody does meanwhile. Give it back with
 /// [`SessionPen::give_back`]; a program that ends without doing so loses it.
@@ -72,6 +72,22 @@ impl SessionPen {
         };
         self.session.apply(now, &fact);
         self.ledger.push(&self.session, now, vec![fact]);
+        let batch = self.ledger.take_batch(&self.session, Vec::new());
+        batch.write_to_store(self.store.as_ref()).await.0?;
+        self.ledger.confirm_batch();
+        Ok(())
+    }
+
+    /// Marks files as foreign that this session's own calls did not write (Z1); durable when it returns, so
+    /// that they are marked before they are there.
+    ///
+    /// # Errors
+    /// The store refuses: then nothing was written, and this pen must not be used again.
+    pub async fn write_marks(&mut self, marks: Vec<FileMark>) -> Result<(), EngineError> {
+        if marks.is_empty() {
+            return Ok(());
+        }
+        self.ledger.carry_marks(marks);
         let batch = self.ledger.take_batch(&self.session, Vec::new());
         batch.write_to_store(self.store.as_ref()).await.0?;
         self.ledger.confirm_batch();

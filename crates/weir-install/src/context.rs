@@ -31,6 +31,9 @@ pub struct InstallationContext {
     pub dirs: WeirFolders,
     /// The folder that is worked in: absolute, existing, without links.
     pub folder: PathBuf,
+    /// The folder whose settings, rules and trust count: `folder`, or the project that `folder` is a copy
+    /// of for a session of its own (R7).
+    pub project: PathBuf,
     /// Folders that belong to the workspace of a session beside its own (R7), without links.
     added: Vec<PathBuf>,
     trust: OnceLock<WorkspaceTrust>,
@@ -100,6 +103,7 @@ impl InstallationContext {
         Ok(InstallationContext {
             environment,
             dirs,
+            project: project_of_folder(&folder),
             folder,
             added: Vec::new(),
             trust: OnceLock::new(),
@@ -151,10 +155,12 @@ impl InstallationContext {
     /// # Errors
     /// The folder does not exist.
     pub fn reloaded_in_folder(&self, folder: &Path) -> anyhow::Result<InstallationContext> {
+        let folder = existing_folder(folder)?;
         Ok(InstallationContext {
             environment: self.environment.clone(),
             dirs: self.dirs.clone(),
-            folder: existing_folder(folder)?,
+            project: project_of_folder(&folder),
+            folder,
             added: Vec::new(),
             trust: OnceLock::new(),
             config: OnceLock::new(),
@@ -263,7 +269,10 @@ impl InstallationContext {
 
     /// Whether a person trusted the workspace as it is (C5), and why not. Looked up once.
     pub fn workspace_trust(&self) -> &WorkspaceTrust {
-        self.trust.get_or_init(|| trust::judge_workspace(&self.dirs.state, &self.folder))
+        self.trust.get_or_init(|| match self.project == self.folder {
+            true => trust::judge_workspace(&self.dirs.state, &self.folder),
+            false => trust::judge_copy(&self.dirs.state, &self.project, &self.folder),
+        })
     }
 
     /// Whether the workspace's own files may widen what the person allowed.
@@ -274,7 +283,7 @@ impl InstallationContext {
 
     /// Where the files of settings and rules lie.
     pub fn config_files(&self) -> ConfigFiles {
-        ConfigFiles::for_workspace(self.installation_folders(), &self.dirs, &self.folder)
+        ConfigFiles::for_workspace(self.installation_folders(), &self.dirs, &self.project)
     }
 
     /// The settings. Read once; the person is told then what was left out: in one line what
@@ -319,7 +328,7 @@ impl InstallationContext {
     /// # Errors
     /// The file cannot be written.
     pub fn keep_allow_rule(&self, rule: &Rule) -> anyhow::Result<()> {
-        crate::config::allow_here(&self.config_files().here, &self.folder, rule.text())
+        crate::config::allow_here(&self.config_files().here, &self.project, rule.text())
     }
 
     /// Keeps rules that a person allowed for always in this project, and says so. That the file cannot
@@ -397,6 +406,11 @@ fn is_new(warning: &str) -> bool {
         said.clear();
     }
     said.insert(warning.to_owned())
+}
+
+/// The project whose copy `folder` is, where a session of its own works in it; else `folder` itself.
+fn project_of_folder(folder: &Path) -> PathBuf {
+    crate::session_copies::project_of_copy(folder).unwrap_or_else(|| folder.to_path_buf())
 }
 
 fn existing_folder(folder: &Path) -> anyhow::Result<PathBuf> {

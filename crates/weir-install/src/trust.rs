@@ -143,6 +143,22 @@ pub fn judge_workspace(state: &Path, workspace: &Path) -> WorkspaceTrust {
     }
 }
 
+/// The same of a copy of `project` that a session of its own works in: the project is trusted as it is
+/// now, and the copy has the very files that were trusted. What an agent changes in the copy ends it.
+pub fn judge_copy(state: &Path, project: &Path, copy: &Path) -> WorkspaceTrust {
+    let of_project = judge_workspace(state, project);
+    if !of_project.is_trusted() {
+        return of_project;
+    }
+    match TrustStore::read_from_state(state) {
+        Err(reason) => WorkspaceTrust::Unclear { reason },
+        Ok(store) => match store.record(project) {
+            None => WorkspaceTrust::Never,
+            Some(record) => judge_record(record, copy),
+        },
+    }
+}
+
 /// Compares what was trusted with what is there.
 pub fn judge_record(record: &TrustRecord, workspace: &Path) -> WorkspaceTrust {
     match find_governed_files(workspace).and_then(|found| snapshot_files(&found)) {

@@ -471,8 +471,7 @@ pub fn session_options_with(
         toolbox: Some(toolbox),
         scripts: Some(script_runner()?),
         // A repository can point at files anywhere on the machine: not for who has one folder.
-        worktrees: (!cx.is_guest())
-            .then(|| Arc::new(GitWorktrees::default()) as Arc<dyn Worktrees>),
+        worktrees: (!cx.is_guest()).then(|| Arc::new(GitWorktrees) as Arc<dyn Worktrees>),
         meaning: Some(Arc::new(meaning::WorkspaceMeaning::new(&cx.dirs.state, embedding, secrets))),
         vendor_search: vendor_search::search_model(cx, &info)?
             .map(|model| model as Arc<dyn VendorSearch>),

@@ -43,6 +43,7 @@ mod trust;
 mod tui;
 pub(crate) mod undo;
 mod workflows;
+mod worktrees;
 
 #[cfg(test)]
 mod faces;
@@ -73,6 +74,7 @@ pub(crate) async fn run_command(
             checkpoints::run_checkpoints_command(&cx()?, command).await
         }
         CliCommand::Undo(args) => undo::undo_run_changes(&cx()?, args).await,
+        CliCommand::Worktrees(command) => worktrees::run_worktrees_command(&cx()?, command).await,
         CliCommand::Replay(args) => replay::replay_journal(&cx()?, args).await,
         CliCommand::Audit(command) => audit::run_audit_command(&cx()?, command).await,
         CliCommand::Permissions(command) => {

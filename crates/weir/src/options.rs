@@ -35,6 +35,7 @@ mod skills;
 mod tools;
 mod trust;
 mod tui;
+mod worktrees;
 
 pub(crate) use acp::AcpArgs;
 pub(crate) use agents::{
@@ -87,6 +88,7 @@ pub(crate) use skills::{
 pub(crate) use tools::{ToolNameArgs, ToolsAcceptArgs, ToolsAddArgs, ToolsCommand};
 pub(crate) use trust::TrustArgs;
 pub(crate) use tui::TuiArgs;
+pub(crate) use worktrees::{WorktreeArgs, WorktreesCommand, WorktreesDropArgs, WorktreesMergeArgs};
 
 /// Printed by `weir --help` below the commands.
 const EXAMPLES: &str = "\
@@ -173,6 +175,9 @@ pub(crate) enum CliCommand {
     #[command(subcommand)]
     Checkpoints(CheckpointsCommand),
     Undo(UndoArgs),
+    /// List, compare, merge and remove the worktrees that sessions work in
+    #[command(subcommand)]
+    Worktrees(WorktreesCommand),
     Replay(ReplayArgs),
     /// Show, verify and export the audit log
     #[command(subcommand)]

@@ -22,6 +22,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("approvals", "answer"),
     ("approvals", "revoke"),
     ("release", ""),
+    ("worktrees", "merge"),
+    ("worktrees", "drop"),
     ("import", ""),
     ("mcp-servers", "add"),
     ("mcp-servers", "approve"),

@@ -20,6 +20,7 @@ use weir_install::context::InstallationContext;
 use weir_install::leftovers;
 use weir_install::session_ids::{self, SubAgentListing};
 use weir_install::wiring::{self, SessionOverrides};
+use weir_install::worktrees;
 use weir_store::SqliteStore;
 
 use crate::command::approvals::fold;
@@ -79,8 +80,17 @@ pub(crate) async fn run(cx: &InstallationContext, args: RunArgs) -> anyhow::Resu
     match target {
         RunTarget::New => {
             let prompt = input::read_required_prompt(&args)?;
-            let options = wiring::session_options(cx, &wishes, None).await?;
-            let engine = wiring::open_engine(cx, "weir run")?;
+            let worktree = match &args.worktree {
+                Some(name) => Some(worktrees::open_for_session(cx, name.as_deref())?),
+                None => None,
+            };
+            let cx = worktree.as_ref().map_or(cx, |worktree| &worktree.cx);
+            let options = wiring::session_options(cx, &wishes, None).await;
+            let options = options.inspect_err(|_| worktree.iter().for_each(|one| one.give_up()))?;
+            if let Some(worktree) = worktree.as_ref().filter(|_| !args.quiet) {
+                cx.notify(&format!("note: {}", worktree.describe()));
+            }
+            let engine = wiring::open_engine(cx, "weir run").await?;
             let saying =
                 input::build_user_input(&engine, &options.workspace, &args, prompt).await?;
             leftovers::remove_orphans(cx);

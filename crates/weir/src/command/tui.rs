@@ -12,6 +12,7 @@ use weir_install::context::InstallationContext;
 use weir_install::models;
 use weir_install::session_ids::{self, SubAgentListing};
 use weir_install::wiring::{self, SUPERVISE, SystemClock};
+use weir_install::worktrees;
 use weir_sandbox::is_below_supervisor;
 use weir_tui::link::{BackendChannel, SessionTarget, UiChannel, ui_channel_pair};
 use weir_tui::plain::{self, PlainOptions};
@@ -54,7 +55,14 @@ pub(super) async fn run_terminal_interface(
             face.run_served_by(|far| there.serve_link(which, thinking, far)).await?
         }
         None => {
-            let begin = choose_first_session(&cx, &args).await?;
+            let worktree = match &args.worktree {
+                Some(name) => Some(worktrees::open_for_session(&cx, name.as_deref())?),
+                None => None,
+            };
+            let begin = choose_first_session(worktree.as_ref().map_or(&cx, |one| &one.cx), &args);
+            let begin =
+                begin.await.inspect_err(|_| worktree.iter().for_each(|one| one.give_up()))?;
+            let cx = worktree.map_or(cx, |one| one.cx);
             face.run_served_by(|far| async move {
                 // What would be printed must not fall into what the face draws.
                 let mut remarks = terminal::gather_remarks();

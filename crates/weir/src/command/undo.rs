@@ -15,6 +15,7 @@ use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 use weir_install::undo::{self, UndoChoice, UndoRequest, UndoResult};
 use weir_install::wiring;
+use weir_install::worktrees::project_of_copy;
 
 use super::checkpoints::{resolve_named_paths, short_checkpoint_id};
 use super::sessions::{meta, single_visible_line};
@@ -41,7 +42,7 @@ pub(crate) async fn undo_run_changes(
             let store = cx.local_store()?;
             let id = session_ids::find_session_id(store.as_ref(), text).await?;
             let folder = meta(store.as_ref(), &id).await?.workspace;
-            (cx.in_folder(Path::new(&folder))?, Some(id))
+            (place_of_changes(cx, &id, Path::new(&folder)).await?, Some(id))
         }
         None => (cx.in_folder(&cx.folder)?, None),
     };
@@ -64,6 +65,22 @@ pub(crate) async fn undo_run_changes(
         checkpoints,
     };
     take_back(&there, TakeBack { request, dry_run: args.dry_run, json: args.json.json }).await
+}
+
+/// Where changes of a session are taken back: in its folder. Of one that works in a worktree, what was
+/// taken over into the project is taken back by whoever stands there.
+async fn place_of_changes(
+    cx: &InstallationContext,
+    id: &SessionId,
+    folder: &Path,
+) -> anyhow::Result<InstallationContext> {
+    if project_of_copy(folder).is_some_and(|project| project == cx.folder) {
+        let here = cx.in_folder(&cx.folder)?;
+        if !undo::list_session_checkpoints(&here, id).await?.is_empty() {
+            return Ok(here);
+        }
+    }
+    cx.in_folder(folder)
 }
 
 /// All checkpoints of a session, newest first: of the one that is named, or of that which changed

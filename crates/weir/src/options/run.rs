@@ -17,6 +17,7 @@ Examples:
   weir run --resume 0198c5e0 \"yes, use the second one\"
   weir run --attach screenshot.png \"why does this page look wrong?\"
   weir run --ask-elsewhere \"tidy up\" &       wait for `weir approvals answer` in the background
+  weir run --worktree \"try another parser\"    in a copy that `weir worktrees merge` takes over
   weir run --dry-run \"anything\"               show what would be sent to the model
 
 Unattended runs (standard input or standard error is not a terminal) cannot ask for approval: a call
@@ -44,6 +45,16 @@ pub(crate) struct RunArgs {
     pub(crate) beside: Option<String>,
     #[command(flatten)]
     pub(crate) session: SessionFlags,
+    /// Work in a copy of the last commit, in a git worktree [default name: the session's id]; see
+    /// `weir worktrees`
+    #[arg(
+        long,
+        value_name = "NAME",
+        num_args = 0..=1,
+        require_equals = true,
+        conflicts_with_all = ["which", "dry_run"]
+    )]
+    pub(crate) worktree: Option<Option<String>>,
     /// Format of standard output
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) output: OutputFormat,

@@ -13,6 +13,16 @@ const HEADING: &str = "Terminal interface (without a command)";
 pub(crate) struct TuiArgs {
     #[command(flatten)]
     pub(crate) session: SessionFlags,
+    /// Work in a copy of the last commit, in a git worktree [default name: the session's id]; see
+    /// `weir worktrees`
+    #[arg(
+        long,
+        value_name = "NAME",
+        num_args = 0..=1,
+        require_equals = true,
+        conflicts_with_all = ["opened", "attach"]
+    )]
+    pub(crate) worktree: Option<Option<String>>,
     /// Continue a session; without ID, choose one from a list
     #[arg(long, value_name = "ID", group = "opened", num_args = 0..=1)]
     pub(crate) resume: Option<Option<String>>,
@@ -47,6 +57,7 @@ impl TuiArgs {
             (!self.session.allow.is_empty(), "--allow"),
             (!self.session.deny.is_empty(), "--deny"),
             (!self.session.add_dir.is_empty(), "--add-dir"),
+            (self.worktree.is_some(), "--worktree"),
             (self.resume.is_some(), "--resume"),
             (self.continue_last, "--continue"),
             (self.fork.is_some(), "--fork"),

@@ -48,3 +48,4 @@ mod two_faces;
 mod vendor_search;
 mod walls;
 mod web_search;
+mod worktrees;

@@ -1,0 +1,259 @@
+//! Sessions in a copy of the project (`--worktree`, R7): begun, killed, gone on with, merged, taken back
+//! and dropped, by the real program and the real git. Not here: copies of sub-agents (`sub_agents`).
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use serde_json::{Value, json};
+use weir_test_kit::{RunningProgram, TestInstallation, run_git, wait_until};
+
+/// A house whose workspace is a repository with one commit.
+fn house(calls: &[(&str, Value)]) -> TestInstallation {
+    let house = TestInstallation::new();
+    house.write("work/a.txt", "one\ntwo\nthree\nfour\nfive\n");
+    house.write("work/old.txt", "old\n");
+    run_git(&house.work(), &["init", "-q", "-b", "main"]);
+    run_git(&house.work(), &["add", "."]);
+    run_git(&house.work(), &["commit", "-q", "-m", "first"]);
+    script(&house, calls);
+    house
+}
+
+fn script(house: &TestInstallation, calls: &[(&str, Value)]) {
+    let turns: String =
+        calls.iter().map(|(tool, input)| format!("calls: {tool} {input}\n\n")).collect();
+    house.write("s.script", &format!("{turns}says: Done.\n"));
+}
+
+/// A model that makes these calls, and stops in the last one.
+fn script_of_calls(house: &TestInstallation, calls: &[(&str, Value)]) {
+    let turns: Vec<String> =
+        calls.iter().map(|(tool, input)| format!("calls: {tool} {input}\n")).collect();
+    house.write("s.script", &turns.join("\n"));
+}
+
+/// More calls of the same model, after those that it has made.
+fn go_on(house: &TestInstallation, calls: &[(&str, Value)]) {
+    let before = house.read("s.script").expect("a script");
+    script(house, calls);
+    let more = house.read("s.script").expect("a script");
+    house.write("s.script", &format!("{before}\n{more}"));
+}
+
+fn write(path: &str, content: &str) -> (&'static str, Value) {
+    ("write_file", json!({ "path": path, "content": content }))
+}
+
+/// What a run with these flags printed and how it ended.
+fn run(house: &TestInstallation, more: &[&str]) -> (i32, String) {
+    let model = house.script_model();
+    let mut all = vec!["run", "-m", &model, "--permission", "auto-edit"];
+    all.extend(more);
+    all.push("go");
+    house.run(&all).status_and_text()
+}
+
+fn read(house: &TestInstallation, path: &str) -> String {
+    house.read(&format!("work/{path}")).unwrap_or_default()
+}
+
+const COPY: &str = ".weir/worktrees/weir-worktree-fix";
+const FIVE: &str = "one\ntwo\nthree\nfour\nfive\n";
+
+#[test]
+fn r7_a_session_in_a_worktree_changes_nothing_until_it_is_merged() {
+    let house =
+        house(&[write("a.txt", "ONE\ntwo\nthree\nfour\nfive\n"), write("new/n.txt", "n\n")]);
+    house.write("work/a.txt", "one\ntwo\nthree\nfour\nFIVE\n");
+    let refs = run_git(&house.work(), &["for-each-ref"]);
+    let (status, said) = run(&house, &["--worktree=fix"]);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("weir worktrees merge fix"), "{said}");
+    assert!(said.contains("without what is not committed here"), "{said}");
+    assert_eq!(read(&house, "a.txt"), "one\ntwo\nthree\nfour\nFIVE\n");
+    assert_eq!(run_git(&house.work(), &["for-each-ref"]), refs, "no branch stays");
+    assert_eq!(run_git(&house.work(), &["status", "--porcelain"]), " M a.txt\n");
+    let listed = house.json(&["worktrees", "list", "--json"]);
+    assert_eq!(listed[0]["name"], "fix", "{listed}");
+    let diff = house.ok(&["worktrees", "diff", "fix"]);
+    assert!(diff.contains("+ONE") && diff.contains("new/n.txt"), "{diff}");
+    let dry = house.ok(&["worktrees", "merge", "fix", "--dry-run"]);
+    assert!(dry.contains("Would take over 2 files"), "{dry}");
+    assert_eq!(house.read("work/new/n.txt"), None, "nothing was done");
+    let merged = house.ok(&["worktrees", "merge", "fix"]);
+    assert!(merged.contains("Took over 2 files"), "{merged}");
+    // Line by line: what was changed here meanwhile stays.
+    assert_eq!(read(&house, "a.txt"), "ONE\ntwo\nthree\nfour\nFIVE\n");
+    assert_eq!(read(&house, "new/n.txt"), "n\n");
+    let id = listed[0]["sessions"][0].as_str().expect("a session").to_owned();
+    assert_eq!(house.facts_of_kind(&id, "workspace.merged").len(), 1, "the journal knows");
+    assert!(house.ok(&["audit", "tail", "-n", "50"]).contains("workspace.merged"));
+    assert!(house.ok(&["replay", &id]).starts_with("the same"));
+    house.ok(&["audit", "verify"]);
+    let again = house.ok(&["worktrees", "merge", "fix"]);
+    assert!(again.contains("nothing to take over"), "{again}");
+    house.ok(&["undo"]);
+    assert_eq!(read(&house, "a.txt"), "one\ntwo\nthree\nfour\nFIVE\n", "the merge is undone");
+    assert_eq!(house.read("work/new/n.txt"), None);
+    let kept = house.usage_error(&["worktrees", "drop", "fix"]);
+    assert!(kept.contains("not in the project yet"), "{kept}");
+    house.ok(&["worktrees", "merge", &id, "--drop"]);
+    assert!(!house.at("work/.weir").exists(), "nothing of it stays");
+    assert_eq!(run_git(&house.work(), &["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn r7_a_merge_that_does_not_fit_changes_nothing() {
+    let house = house(&[write("a.txt", "mine\n"), write("new.txt", "n\n")]);
+    run(&house, &["--worktree=fix"]);
+    house.write("work/a.txt", "yours\n");
+    let refused = house.run(&["worktrees", "merge", "fix"]);
+    let (status, said) = refused.status_and_text();
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("a.txt was changed in the project and in the worktree"), "{said}");
+    assert_eq!((read(&house, "a.txt"), house.read("work/new.txt")), ("yours\n".into(), None));
+    house.write("work/a.txt", FIVE);
+    // What a person does by hand in the copy counts, and what is protected stays a person's.
+    house.write("work/.weirprotected", "new.txt\n");
+    let refused = house.run(&["worktrees", "merge", "fix"]).status_and_text();
+    assert!(refused.1.contains("new.txt is not for agents to change"), "{refused:?}");
+    assert_eq!(read(&house, "a.txt"), FIVE);
+    house.ok(&["worktrees", "drop", "fix", "--force"]);
+    assert!(house.ok(&["worktrees", "list"]).starts_with("No worktrees"));
+}
+
+#[test]
+fn r7_a_script_can_be_run_after_a_merge_and_a_link_hinders_it() {
+    let house = house(&[write("tool.sh", "#!/bin/sh\n"), write("b.txt", "b\n")]);
+    run(&house, &["--worktree=fix"]);
+    let script = house.at(&format!("work/{COPY}/tool.sh"));
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("it is there");
+    let link = house.at(&format!("work/{COPY}/link"));
+    symlink("b.txt", &link).expect("a link");
+    let diff = house.ok(&["worktrees", "diff", "fix"]);
+    assert!(diff.contains("link: it is a link") && diff.contains("b/tool.sh"), "{diff}");
+    let (status, said) = house.run(&["worktrees", "merge", "fix"]).status_and_text();
+    assert_eq!((status, house.read("work/b.txt")), (1, None), "{said}");
+    assert!(said.contains("link in the worktree: it is a link"), "{said}");
+    std::fs::remove_file(&link).expect("it is there");
+    house.ok(&["worktrees", "merge", "fix", "--drop"]);
+    let mode = std::fs::metadata(house.at("work/tool.sh")).expect("it is there").permissions();
+    assert_eq!(mode.mode() & 0o777, 0o755);
+}
+
+#[test]
+fn r7_a_worktree_of_which_something_is_gone_is_listed_and_left() {
+    let house = house(&[write("b.txt", "b\n")]);
+    run(&house, &["--worktree=fix"]);
+    run(&house, &["--worktree=whole"]);
+    let git = house.at(&format!("work/{COPY}/.git"));
+    std::fs::remove_file(git).expect("it is there");
+    let listed = house.ok(&["worktrees", "list"]);
+    let row = |name: &str| listed.lines().find(|line| line.starts_with(name)).expect("a row");
+    assert!(row("fix").contains("broken") && row("whole").contains("completed"), "{listed}");
+    let told = house.usage_error(&["worktrees", "merge", "fix"]);
+    assert!(told.contains("is broken"), "{told}");
+    let told = house.usage_error(&["worktrees", "drop", "fix"]);
+    assert!(told.contains("--force"), "{told}");
+    assert_eq!(house.read(&format!("work/{COPY}/b.txt")).as_deref(), Some("b\n"));
+    house.ok(&["worktrees", "drop", "fix", "--force"]);
+    assert!(!house.at(&format!("work/{COPY}")).exists());
+    assert!(house.at("work/.weir/worktrees/weir-worktree-whole/b.txt").exists());
+}
+
+#[test]
+fn r7_a_killed_session_goes_on_in_its_worktree() {
+    let slow = json!({ "command": "touch begun; sleep 60" });
+    let house = house(&[]);
+    script_of_calls(&house, &[write("a.txt", "half\n"), ("run_shell", slow)]);
+    let model = house.script_model();
+    let args = ["run", "-m", &model, "--permission", "full", "--worktree=fix", "go"];
+    let killed: RunningProgram = house.start(&args);
+    let begun = house.work().join(COPY).join("begun");
+    wait_until("the command runs", || if begun.exists() { Ok(()) } else { Err("not yet") });
+    let busy = house.usage_error(&["worktrees", "merge", "fix"]);
+    assert!(busy.contains("works in the worktree fix now"), "{busy}");
+    let busy = house.usage_error(&["worktrees", "drop", "fix", "--force"]);
+    assert!(busy.contains("works in the worktree fix now"), "{busy}");
+    killed.kill();
+    let id = house.json(&["worktrees", "list", "--json"])[0]["sessions"][0].clone();
+    let id = id.as_str().expect("a session").to_owned();
+    go_on(&house, &[write("b.txt", "the rest\n")]);
+    house.run(&["run", "-m", &model, "--resume", &id, "--permission", "full", "go on"]);
+    assert_eq!(read(&house, "a.txt"), FIVE, "the project is as it was");
+    assert_eq!(read(&house, &format!("{COPY}/b.txt")), "the rest\n");
+    // A second session goes on in the same copy.
+    script(&house, &[write("c.txt", "more\n")]);
+    run(&house, &["--worktree=fix"]);
+    house.ok(&["worktrees", "merge", "fix", "--drop"]);
+    assert_eq!(read(&house, "a.txt"), "half\n");
+    assert_eq!(read(&house, "b.txt") + &read(&house, "c.txt"), "the rest\nmore\n");
+}
+
+#[test]
+fn r7_the_rules_and_the_trust_of_the_project_hold_in_its_worktree() {
+    let house = house(&[write("a.txt", "x\n"), write("old.txt", "x\n")]);
+    // Not committed, so it is in no copy.
+    house.write(
+        "work/.weir/config.toml",
+        "[permissions]\ndeny = [\"Edit(old.txt)\"]\nallow = [\"Edit(a.txt)\"]\n",
+    );
+    let ask = |house: &TestInstallation| {
+        let model = house.script_model();
+        house.run(&["run", "-m", &model, "--worktree=fix", "go"]).status_and_text()
+    };
+    let (status, said) = ask(&house);
+    assert_eq!(status, 4, "nobody trusted it, so writing is asked about: {said}");
+    assert!(said.contains("deny Edit(old.txt)"), "its deny rule counts all the same: {said}");
+    house.ok(&["trust", "--yes"]);
+    let (status, said) = ask(&house);
+    assert_eq!(status, 4, "the copy has not the files that were trusted: {said}");
+    run_git(&house.work(), &["add", "-f", ".weir/config.toml"]);
+    run_git(&house.work(), &["commit", "-q", "-m", "settings"]);
+    house.ok(&["worktrees", "drop", "fix", "--force"]);
+    let (_, said) = ask(&house);
+    assert_eq!(read(&house, &format!("{COPY}/a.txt")), "x\n", "it has them now: {said}");
+    assert_eq!(read(&house, &format!("{COPY}/old.txt")), "old\n");
+    // What changes in the copy ends the trust there.
+    house.write(&format!("work/{COPY}/.mcp.json"), "{\"mcpServers\": {}}\n");
+    script(&house, &[write("a.txt", "y\n")]);
+    let (status, said) = ask(&house);
+    assert_eq!(status, 4, "{said}");
+    let trusts =
+        house.usage_error(&["-C", &format!("{}/{COPY}", house.work().display()), "trust", "--yes"]);
+    assert!(trusts.contains("trusted as its project is"), "{trusts}");
+}
+
+#[test]
+fn r7_foreign_words_stay_marked_when_a_worktree_is_merged() {
+    let house = house(&[write("notes.txt", "what the mail says\n"), write("own.txt", "own\n")]);
+    let model = house.script_model();
+    let args = ["run", "-m", &model, "--permission", "full", "--worktree=fix", "note it", "-"];
+    house.run_with_input(&args, "A mail of a stranger.\n");
+    let copy = house.work().join(COPY).display().to_string();
+    let marks = house.json(&["-C", &copy, "permissions", "marks", "--json"]).to_string();
+    assert!(marks.contains("notes.txt"), "it was written with foreign words about: {marks}");
+    assert!(!house.ok(&["permissions", "marks", "--json"]).contains("notes.txt"));
+    house.ok(&["worktrees", "merge", "fix"]);
+    let marks = house.json(&["permissions", "marks", "--json"]).to_string();
+    assert!(marks.contains("notes.txt"), "merging vouches for nothing: {marks}");
+}
+
+#[test]
+fn r7_what_can_be_no_worktree_is_a_usage_error() {
+    let house = house(&[]);
+    let model = house.script_model();
+    let ends =
+        |name: &str| house.usage_error(&["run", "-m", &model, &format!("--worktree={name}"), "x"]);
+    assert!(ends("../x").contains("cannot be the name"));
+    run_git(&house.work(), &["branch", "weir-worktree-mine"]);
+    assert!(ends("mine").contains("there is a branch"));
+    assert!(run_git(&house.work(), &["branch"]).contains("weir-worktree-mine"), "it stays");
+    let unknown = house.usage_error(&["worktrees", "merge", "nothing"]);
+    assert!(unknown.contains("there is no worktree nothing"), "{unknown}");
+    let wrong = house.usage_error(&["run", "-m", "no/model", "--worktree=left", "x"]);
+    assert!(!house.at("work/.weir").exists(), "nothing stays of what did not begin: {wrong}");
+    let plain = TestInstallation::with_script("says: Hello.\n");
+    let model = plain.script_model();
+    let said = plain.usage_error(&["run", "-m", &model, "--worktree", "x"]);
+    assert!(said.contains("is no git repository"), "{said}");
+}

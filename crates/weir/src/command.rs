@@ -6,7 +6,7 @@ use weir_core::ids::Timestamp;
 use weir_install::environment::ProcessEnvironment;
 
 use crate::failure::usage;
-use crate::options::{CliCommand, CliOptions};
+use crate::options::{CliCommand, CliOptions, SessionsCommand};
 
 mod acp;
 pub(crate) mod agents;
@@ -69,6 +69,9 @@ pub(crate) async fn run_command(
     match command {
         CliCommand::Run(args) => run::run(&cx()?, *args).await,
         CliCommand::Demo(args) => demo::run_demo(&cx()?, args).await,
+        CliCommand::Sessions(SessionsCommand::Attach(args)) => {
+            tui::attach_to_session(cx()?, args).await
+        }
         CliCommand::Sessions(command) => sessions::run_sessions_command(&cx()?, command).await,
         CliCommand::Checkpoints(command) => {
             checkpoints::run_checkpoints_command(&cx()?, command).await

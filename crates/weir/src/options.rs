@@ -55,9 +55,9 @@ pub(crate) use context::ContextArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use journal::{
     AuditCommand, AuditExportArgs, AuditTailArgs, CheckpointsCommand, CheckpointsDiffArgs,
-    CheckpointsGcArgs, CheckpointsListArgs, CheckpointsRestoreArgs, ReplayArgs, SessionsCommand,
-    SessionsDeleteArgs, SessionsExportArgs, SessionsForkArgs, SessionsListArgs, SessionsSearchArgs,
-    SessionsShowArgs, UndoArgs,
+    CheckpointsGcArgs, CheckpointsListArgs, CheckpointsRestoreArgs, ReplayArgs, SessionsAttachArgs,
+    SessionsCommand, SessionsDeleteArgs, SessionsExportArgs, SessionsForkArgs, SessionsListArgs,
+    SessionsSearchArgs, SessionsShowArgs, UndoArgs,
 };
 pub(crate) use mcp_servers::{
     McpAddArgs, McpApproveArgs, McpDeclareArgs, McpListArgs, McpRestartArgs, McpServerArgs,

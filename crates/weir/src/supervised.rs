@@ -22,6 +22,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("approvals", "answer"),
     ("approvals", "revoke"),
     ("release", ""),
+    ("sessions", "attach"),
     ("worktrees", "merge"),
     ("worktrees", "drop"),
     ("import", ""),

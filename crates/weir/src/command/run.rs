@@ -29,6 +29,7 @@ use crate::options::RunArgs;
 use crate::terminal;
 
 mod ask;
+mod detach;
 mod dry;
 mod face;
 mod input;
@@ -64,8 +65,12 @@ pub(crate) async fn run(cx: &InstallationContext, args: RunArgs) -> anyhow::Resu
             ),
         ));
     }
-    let target = resolve_run_target(cx, &args, &store).await?;
-    let asks = match args.ask_elsewhere {
+    if args.detach {
+        return detach::start_in_background(cx, &args, &store).await;
+    }
+    let own_id = detach::enter_background(cx, &args)?;
+    let target = resolve_run_target(cx, &args, &store, own_id.as_ref()).await?;
+    let asks = match args.ask_elsewhere || own_id.is_some() {
         true => ApprovalAnswerer::Elsewhere { quiet: args.quiet },
         false if terminal::is_attended() => ApprovalAnswerer::Here,
         false => ApprovalAnswerer::Nobody,
@@ -94,7 +99,7 @@ pub(crate) async fn run(cx: &InstallationContext, args: RunArgs) -> anyhow::Resu
             let saying =
                 input::build_user_input(&engine, &options.workspace, &args, prompt).await?;
             leftovers::remove_orphans(cx);
-            let id = wiring::new_session_id();
+            let id = own_id.unwrap_or_else(wiring::new_session_id);
             let workspace = options.workspace.clone();
             let handle = engine.open(id, options).await.map_err(engine_failure)?;
             let open = Vec::new();
@@ -114,6 +119,7 @@ async fn resolve_run_target(
     cx: &InstallationContext,
     args: &RunArgs,
     store: &Arc<SqliteStore>,
+    own_id: Option<&SessionId>,
 ) -> anyhow::Result<RunTarget> {
     if let Some(text) = &args.resume {
         return Ok(RunTarget::Existing(session_ids::find_session_id(store.as_ref(), text).await?));
@@ -131,8 +137,8 @@ async fn resolve_run_target(
     }
     if let Some(text) = &args.fork {
         let source = session_ids::find_session_id(store.as_ref(), text).await?;
-        let engine = wiring::open_engine(cx, "weir run")?;
-        let fork = wiring::new_session_id();
+        let engine = wiring::open_engine(cx, "weir run").await?;
+        let fork = own_id.cloned().unwrap_or_else(wiring::new_session_id);
         engine.fork(&source, fork.clone(), None).await.map_err(engine_failure)?;
         return Ok(RunTarget::Existing(fork));
     }

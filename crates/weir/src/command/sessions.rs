@@ -44,6 +44,9 @@ pub(crate) async fn run_sessions_command(
         SessionsCommand::Delete(args) => return delete::delete_sessions(cx, &args).await,
         SessionsCommand::Fork(args) => fork_session(cx, &args).await?,
         SessionsCommand::Search(args) => search_sessions(cx, &args).await?,
+        SessionsCommand::Attach(_) => {
+            return Err(usage("a session is attached to in the terminal interface only"));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

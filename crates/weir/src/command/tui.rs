@@ -20,7 +20,7 @@ use weir_tui::run::{self, FaceExit, FaceOptions, FullMode, StartScreen};
 use weir_tui::text::theme::Theme;
 
 use crate::failure::{exit, failure_with_status, usage};
-use crate::options::TuiArgs;
+use crate::options::{SessionsAttachArgs, TuiArgs};
 use crate::terminal;
 use weir_terminal::local::{self, FirstSession, FirstSessionPicker};
 use weir_terminal::remote;
@@ -76,6 +76,16 @@ pub(super) async fn run_terminal_interface(
         return Err(failure_with_status(exit::FAILED, why));
     }
     Ok(ExitCode::from(left.code))
+}
+
+/// Shows the face on a session that exists, whoever runs it.
+pub(super) async fn attach_to_session(
+    cx: InstallationContext,
+    args: SessionsAttachArgs,
+) -> anyhow::Result<ExitCode> {
+    let SessionsAttachArgs { session, plain } = args;
+    let args = TuiArgs { resume: Some(session), plain, ..TuiArgs::default() };
+    run_terminal_interface(cx, args).await
 }
 
 /// What a person is asked for before a new session can begin here; `None`: nothing, or there is nobody

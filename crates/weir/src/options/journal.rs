@@ -16,6 +16,23 @@ pub(crate) enum SessionsCommand {
     Delete(SessionsDeleteArgs),
     Fork(SessionsForkArgs),
     Search(SessionsSearchArgs),
+    Attach(SessionsAttachArgs),
+}
+
+/// Open a session in the terminal interface, also while it runs elsewhere
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Open a session in the terminal interface, also while it runs elsewhere, such as one \
+                  of `weir run --detach`: follow it, answer what it asks, stop it, tell it something. \
+                  Leaving does not stop what runs elsewhere.",
+    after_help = "Examples:\n  weir sessions attach 0198c5e0\n  weir sessions attach"
+)]
+pub(crate) struct SessionsAttachArgs {
+    /// Session id; its first characters are enough [default: choose from a list]
+    pub(crate) session: Option<String>,
+    /// Plain text mode, line by line, for pipes and terminals without cursor control
+    #[arg(long)]
+    pub(crate) plain: bool,
 }
 
 /// List sessions, newest first

@@ -17,6 +17,7 @@ Examples:
   weir run --resume 0198c5e0 \"yes, use the second one\"
   weir run --attach screenshot.png \"why does this page look wrong?\"
   weir run --ask-elsewhere \"tidy up\" &       wait for `weir approvals answer` in the background
+  weir run --detach \"update the changelog\"    in the background; prints the session's id
   weir run --worktree \"try another parser\"    in a copy that `weir worktrees merge` takes over
   weir run --dry-run \"anything\"               show what would be sent to the model
 
@@ -100,6 +101,13 @@ pub(crate) struct RunArgs {
     /// Wait for `weir approvals answer` when approval is needed, even at a terminal
     #[arg(long)]
     pub(crate) ask_elsewhere: bool,
+    /// Run in the background: print the session's id and return once it has begun; see
+    /// `weir sessions attach`. Implies --ask-elsewhere
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) detach: bool,
+    /// The session of this program, which `--detach` has started in the background
+    #[arg(long, value_name = "ID", hide = true, conflicts_with = "detach")]
+    pub(crate) detached: Option<String>,
     /// Fail the run on any denial
     #[arg(long)]
     pub(crate) strict: bool,

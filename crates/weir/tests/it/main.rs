@@ -13,6 +13,7 @@ mod cli_small;
 mod clock;
 mod config;
 mod context;
+mod detached;
 mod everyday;
 mod everyday_commands;
 mod explain;

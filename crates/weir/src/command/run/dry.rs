@@ -57,7 +57,7 @@ impl RequestPart {
 pub(super) async fn dry_run(cx: &InstallationContext, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let session = match args.resume.is_some() || args.continue_last {
         false => None,
-        true => match resolve_run_target(cx, args, &cx.local_store()?).await? {
+        true => match resolve_run_target(cx, args, &cx.local_store()?, None).await? {
             RunTarget::New => None,
             RunTarget::Existing(id) => {
                 Some(fold::load_session(cx.local_store()?.as_ref(), &id).await?)

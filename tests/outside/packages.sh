@@ -382,6 +382,20 @@ repository_copy() {
     WEIR_RELEASE_SIGNERS=$scratch/signers refused "is not good" good
 }
 
+# The Action takes the release of its own version, signed by whom that version names.
+action_installs() {
+  local tools=$scratch/runner-tools
+  mkdir -p "$scratch/runner" "$tools" && ln -sf /usr/bin/* "$tools/" && rm -f "$tools/weir" || return 1
+  printf 'weir-release namespaces="weir-release" %s\n' "$(cat "$scratch/key.pub")" >"$scratch/signers"
+  (export PATH=$tools GITHUB_OUTPUT=$scratch/runner/output RUNNER_TEMP=$scratch/runner
+    export WEIR_RELEASE_URL=http://127.0.0.1:$port/good
+    fails "nobody has signed" bash "$root/deploy/action.sh" install &&
+      WEIR_RELEASE_SIGNERS=$scratch/signers bash "$root/deploy/action.sh" install &&
+      "$(sed -n 2p "$GITHUB_OUTPUT")" --version | grep -xF "weir $version" &&
+      WEIR_ACTION_VERSION=98.0.0 WEIR_RELEASE_SIGNERS=$scratch/signers fails "not 98.0.0" \
+        bash "$root/deploy/action.sh" install)
+}
+
 # With wget where there is no curl: it installs, and what breaks off is refused too.
 with_wget() {
   mkdir -p "$scratch/wget" && ln -sf /usr/bin/* "$scratch/wget/" && rm "$scratch/wget/curl" || return 1
@@ -457,6 +471,7 @@ checked "r9_install_refuses_files_from_elsewhere" foreign_files
 checked "r9_install_takes_back_every_folder" folders_above
 checked "r9_install_refuses_a_version_that_is_not_there" refused "not 9.9.9" good --version 9.9.9
 checked "r9_install_of_the_repository_trusts_nobody" repository_copy
+checked "r7_the_action_installs_the_release_of_its_own_version" action_installs
 checked "r9_install_without_curl_takes_wget" with_wget
 checked "r9_install_cut_in_a_pipe_does_nothing" half_script
 checked "r9_install_that_fails_at_first_leaves_nothing" with_mv "exit 1" refused "is put back" 99.0.0

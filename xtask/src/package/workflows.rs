@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::CommandFactory as _;
 
 /// Programs of the machines of the forge, beside cargo.
-const KNOWN: &[&str] = &["apt-get", "gh"];
+const KNOWN: &[&str] = &["apt-get", "gh", "grep", "test"];
 
 /// What stands behind `key` in a workflow, with the line's number.
 fn values<'a>(text: &'a str, key: &str) -> Vec<(usize, &'a str)> {
@@ -82,6 +82,10 @@ fn r9_workflows_call_what_there_is() {
 
 /// Whether an action is named by its commit, which nobody can move, and by the version that this is.
 fn is_pinned(action: &str) -> bool {
+    // The one of this very checkout.
+    if action == "./" {
+        return true;
+    }
     let Some((commit, version)) = action.split_once('@').and_then(|(_, at)| at.split_once(" # v"))
     else {
         return false;

@@ -2,6 +2,7 @@
 //! are those of `weir-server`.
 
 mod acp;
+mod action;
 mod added_folders;
 mod agents;
 mod approvals;

@@ -30,6 +30,7 @@ mod models;
 mod prompts;
 mod sessions;
 mod settings;
+mod spending;
 
 pub use agents::{AgentChoices, AgentWish, DefinedAgent, OfferedTool};
 pub use library::{

@@ -42,6 +42,7 @@ pub(crate) mod tools;
 mod trust;
 mod tui;
 pub(crate) mod undo;
+mod usage;
 mod workflows;
 mod worktrees;
 
@@ -87,6 +88,7 @@ pub(crate) async fn run_command(
         CliCommand::Trust(args) => trust::run_trust_command(&cx()?, &args),
         CliCommand::Context(args) => context::run_context_command(&cx()?, args).await,
         CliCommand::Models(args) => models::list_models(&cx()?, args).await,
+        CliCommand::Usage(args) => usage::show_usage(&cx()?, args).await,
         CliCommand::Config(command) => config::run_config_command(&cx()?, command).await,
         CliCommand::Auth(command) => auth::run_auth_command(&cx()?, command),
         CliCommand::Doctor(args) => doctor::run_doctor(&cx()?, args).await,

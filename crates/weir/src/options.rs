@@ -35,6 +35,7 @@ mod skills;
 mod tools;
 mod trust;
 mod tui;
+mod usage;
 mod worktrees;
 
 pub(crate) use acp::AcpArgs;
@@ -88,6 +89,7 @@ pub(crate) use skills::{
 pub(crate) use tools::{ToolNameArgs, ToolsAcceptArgs, ToolsAddArgs, ToolsCommand};
 pub(crate) use trust::TrustArgs;
 pub(crate) use tui::TuiArgs;
+pub(crate) use usage::{ModelsCommand, PricesArgs, UsageArgs, UsageBy};
 pub(crate) use worktrees::{WorktreeArgs, WorktreesCommand, WorktreesDropArgs, WorktreesMergeArgs};
 
 /// Printed by `weir --help` below the commands.
@@ -191,6 +193,7 @@ pub(crate) enum CliCommand {
     Trust(TrustArgs),
     Context(ContextArgs),
     Models(ModelsArgs),
+    Usage(UsageArgs),
     /// Show and change settings, and where each value comes from
     #[command(subcommand)]
     Config(ConfigCommand),

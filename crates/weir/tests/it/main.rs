@@ -33,6 +33,7 @@ mod mcp_servers;
 mod mcp_servers_run;
 mod meaning;
 mod memory;
+mod money;
 mod pictures;
 mod plugins;
 mod profiles_commands;

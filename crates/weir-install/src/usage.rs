@@ -1,0 +1,279 @@
+//! What was used, session by session, and what the vendors' caches missed: read from journals (R11). Sums by
+//! day and model are the store's own. Not here: how anything is printed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use weir_core::event::Event;
+use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::model::Usage;
+use weir_core::session::child;
+use weir_core::view::cache::{CacheMiss, CacheWatch};
+use weir_engine::ledger::fact_of;
+use weir_engine::ports::{SessionFilter, SessionMeta, Store, StoreError, UsageFilter, UsageNote};
+
+/// Most sessions whose journals are read for one look, the newest first: nobody waits for more.
+pub const SESSIONS_MAX: usize = 500;
+/// Facts that are read at once.
+const READ_BATCH: usize = 512;
+/// Kinds of facts that say what was used, beside those that the watch of the cache reads.
+const USED_KINDS: &[&str] = &[
+    "context.summarised",
+    "run.remembered",
+    "recipe.planned",
+    "call.finished",
+    "run.finished",
+    "model.retried",
+    "model.failed",
+];
+
+/// What one session used, its sub-agents included.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionUsage {
+    /// Id of the session.
+    pub session: SessionId,
+    /// First words of its first input.
+    pub title: String,
+    /// Its model, as `provider/name`.
+    pub model: String,
+    /// When the last fact was written.
+    pub updated: Timestamp,
+    /// Tokens.
+    pub usage: Usage,
+    /// What the priced ones of them cost, in US dollars.
+    pub cost_usd: f64,
+    /// Replies whose price nobody knows.
+    pub unpriced: u64,
+    /// Replies of models.
+    pub replies: u64,
+    /// Runs that finished.
+    pub runs: u64,
+    /// What the cache missed in it.
+    pub misses: Vec<SessionMiss>,
+    /// Facts that could not be read: damaged, or of a newer program. What they used stands in the sums
+    /// by day alone.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unreadable: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// A miss of the cache, with the session in which it was.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionMiss {
+    /// The session; that of a sub-agent has its own.
+    pub session: SessionId,
+    /// What was missed.
+    #[serde(flatten)]
+    pub miss: CacheMiss,
+}
+
+/// What sessions used, the newest first.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct SessionsUsage {
+    /// One for each session that used anything.
+    pub sessions: Vec<SessionUsage>,
+    /// Older sessions of the span whose journals were not read.
+    pub left_out: usize,
+}
+
+/// Misses of one cause.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct MissSum {
+    /// The word of the cause.
+    pub cause: String,
+    /// How many requests.
+    pub misses: u64,
+    /// Tokens that were paid for once more.
+    pub tokens: u64,
+    /// What that cost more, in US dollars, where prices are known.
+    pub cost_usd: f64,
+    /// Misses of which nobody knows what they cost.
+    pub unpriced: u64,
+}
+
+impl SessionsUsage {
+    /// Facts that could not be read, in all of them.
+    pub fn unreadable(&self) -> usize {
+        self.sessions.iter().map(|session| session.unreadable).sum()
+    }
+
+    /// All misses, the newest first.
+    pub fn misses(&self) -> Vec<&SessionMiss> {
+        let mut all: Vec<&SessionMiss> =
+            self.sessions.iter().flat_map(|session| &session.misses).collect();
+        all.sort_by_key(|one| std::cmp::Reverse(one.miss.ts));
+        all
+    }
+
+    /// Misses by cause, the most expensive first.
+    pub fn sums_by_cause(&self) -> Vec<MissSum> {
+        let mut sums: BTreeMap<&str, MissSum> = BTreeMap::new();
+        for one in self.misses() {
+            let cause = one.miss.cause.as_str();
+            let sum = sums.entry(cause).or_default();
+            sum.cause = cause.to_owned();
+            sum.misses += 1;
+            sum.tokens = sum.tokens.saturating_add(one.miss.lost_tokens());
+            sum.cost_usd += one.miss.cost_usd.unwrap_or(0.0);
+            sum.unpriced += u64::from(one.miss.cost_usd.is_none());
+        }
+        let mut sums: Vec<MissSum> = sums.into_values().collect();
+        sums.sort_by(|a, b| b.cost_usd.total_cmp(&a.cost_usd).then(b.tokens.cmp(&a.tokens)));
+        sums
+    }
+}
+
+/// A cause as a heading for people.
+pub fn cause_heading(cause: &str) -> &'static str {
+    match cause {
+        "changed" => "the request did not begin as the one before",
+        "other_model" => "another model was asked before",
+        "idle" => "too long since the last request",
+        "restarted" => "Weir was started again in between",
+        _ => "the vendor served less, with nothing changed",
+    }
+}
+
+/// Reads what sessions used in the days of `filter`, at most `most` of them.
+///
+/// # Errors
+/// The store cannot be read.
+pub async fn read_sessions_usage(
+    store: &dyn Store,
+    filter: &UsageFilter,
+    most: usize,
+) -> Result<SessionsUsage, StoreError> {
+    let day = |ts: Timestamp| ts.to_string().chars().take(10).collect::<String>();
+    let mut all = store.list_sessions(&SessionFilter::default()).await?;
+    all.retain(|meta| {
+        let begun = filter.to.as_deref().is_none_or(|to| day(meta.created).as_str() <= to);
+        let lasts = filter.from.as_deref().is_none_or(|from| from <= day(meta.updated).as_str());
+        begun && lasts
+    });
+    let left_out = all.len().saturating_sub(most);
+    all.truncate(most);
+    let mut found: Vec<SessionUsage> = Vec::new();
+    for meta in &all {
+        let used = read_session(store, meta, filter).await?;
+        let of = child::root_of(&meta.id);
+        let at = found.iter().position(|known| known.session == of);
+        match at {
+            Some(at) => join_usage(&mut found[at], used, of == meta.id),
+            None => found.push(SessionUsage { session: of, ..used }),
+        }
+    }
+    found.retain(|used| used.replies > 0 || used.runs > 0 || used.unreadable > 0);
+    Ok(SessionsUsage { sessions: found, left_out })
+}
+
+/// Reads what one session used in all its days, without its sub-agents.
+///
+/// # Errors
+/// The store cannot be read, or has no such session.
+pub async fn read_session_usage(
+    store: &dyn Store,
+    session: &SessionId,
+) -> Result<SessionUsage, StoreError> {
+    let meta = store.session_meta(session).await?;
+    let meta = meta.ok_or_else(|| StoreError::Missing { what: format!("session {session}") })?;
+    read_session(store, &meta, &UsageFilter::default()).await
+}
+
+fn join_usage(known: &mut SessionUsage, more: SessionUsage, is_root: bool) {
+    known.usage.add(&more.usage);
+    known.cost_usd += more.cost_usd;
+    known.unpriced += more.unpriced;
+    known.replies += more.replies;
+    known.misses.extend(more.misses);
+    known.unreadable += more.unreadable;
+    if is_root {
+        (known.title, known.model, known.runs) = (more.title, more.model, more.runs);
+    }
+    known.updated = known.updated.max(more.updated);
+}
+
+async fn read_session(
+    store: &dyn Store,
+    meta: &SessionMeta,
+    filter: &UsageFilter,
+) -> Result<SessionUsage, StoreError> {
+    let copied = copied_facts(store, meta).await?;
+    let mut used = SessionUsage {
+        session: meta.id.clone(),
+        title: meta.title.clone(),
+        model: meta.model.clone(),
+        updated: meta.updated,
+        usage: Usage::default(),
+        cost_usd: 0.0,
+        unpriced: 0,
+        replies: 0,
+        runs: 0,
+        misses: Vec::new(),
+        unreadable: 0,
+    };
+    let mut watch = CacheWatch::default();
+    let mut from = 1;
+    loop {
+        let records = store.read_records(&meta.id, from, READ_BATCH).await?;
+        from += records.len() as u64;
+        let is_end = records.len() < READ_BATCH;
+        for record in records.iter().filter(|record| tells(&record.kind)) {
+            // One that cannot be read takes no sum of the others away.
+            let Ok(fact) = fact_of(record) else {
+                used.unreadable += 1;
+                continue;
+            };
+            let miss = watch.note_fact(fact.ts, &fact.event);
+            let is_ours = !copied.contains(&(fact.seq, fact.ts));
+            let day: String = fact.ts.to_string().chars().take(10).collect();
+            if is_ours && filter.contains_day(&day) {
+                let session = meta.id.clone();
+                used.misses.extend(miss.map(|miss| SessionMiss { session, miss }));
+                count_fact(&mut used, &watch, fact.ts, &fact.event);
+            }
+        }
+        if is_end {
+            return Ok(used);
+        }
+    }
+}
+
+fn tells(kind: &str) -> bool {
+    CacheWatch::reads_kind(kind) || USED_KINDS.contains(&kind)
+}
+
+fn count_fact(used: &mut SessionUsage, watch: &CacheWatch, ts: Timestamp, event: &Event) {
+    for note in UsageNote::notes_with_config(watch.config(), ts, event) {
+        used.usage.add(&note.usage);
+        used.cost_usd += note.cost_usd.filter(|cost| cost.is_finite()).unwrap_or(0.0);
+        used.unpriced += u64::from(note.cost_usd.is_none());
+        used.replies += u64::from(note.replies);
+        used.runs += u64::from(note.runs);
+    }
+}
+
+/// The facts that a fork copied: they happened in the other session, and once.
+async fn copied_facts(
+    store: &dyn Store,
+    meta: &SessionMeta,
+) -> Result<BTreeSet<(Seq, Timestamp)>, StoreError> {
+    let mut copied = BTreeSet::new();
+    let Some(parent) = &meta.parent else { return Ok(copied) };
+    if child::parent_of(&meta.id).is_some() {
+        return Ok(copied);
+    }
+    let mut from = 1;
+    loop {
+        let records = store.read_records(parent, from, READ_BATCH).await?;
+        from += records.len() as u64;
+        let is_end = records.len() < READ_BATCH;
+        copied.extend(records.iter().map(|record| (record.seq, record.ts)));
+        if is_end {
+            return Ok(copied);
+        }
+    }
+}

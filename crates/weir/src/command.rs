@@ -29,6 +29,7 @@ pub(crate) mod models;
 mod pause;
 pub(crate) mod permissions;
 pub(crate) mod plugins;
+mod prices;
 pub(crate) mod profiles;
 pub(crate) mod recipes;
 mod replay;

@@ -90,13 +90,30 @@ pub(crate) fn refuse_supervised_command(
     environment: &ProcessEnvironment,
 ) -> anyhow::Result<()> {
     if is_refused(words) && is_below_supervisor(environment.all_variables(), SUPERVISE) {
-        let command = words.join(" ");
-        return Err(usage(format!(
-            "`weir {command}` is refused: it was started by a command that an agent runs, and only \
-             a person may do this; run it in a terminal of your own"
-        )));
+        return Err(refusal(&words.join(" ")));
     }
     Ok(())
+}
+
+/// The same for what only some flags of a command do. `command`: with such a flag.
+///
+/// # Errors
+/// A usage error that says who may.
+pub(crate) fn refuse_supervised_flag(
+    command: &str,
+    environment: &ProcessEnvironment,
+) -> anyhow::Result<()> {
+    match is_below_supervisor(environment.all_variables(), SUPERVISE) {
+        true => Err(refusal(command)),
+        false => Ok(()),
+    }
+}
+
+fn refusal(command: &str) -> anyhow::Error {
+    usage(format!(
+        "`weir {command}` is refused: it was started by a command that an agent runs, and only a \
+         person may do this; run it in a terminal of your own"
+    ))
 }
 
 fn is_refused(words: &[&str]) -> bool {
@@ -137,6 +154,14 @@ mod tests {
         for words in [&[][..], &["run"], &["pause"], &["permissions", "list"], &["config", "get"]] {
             assert!(refuse_supervised_command(words, &of_agent).is_ok(), "{words:?}");
         }
+    }
+
+    #[test]
+    fn g5_an_agents_command_sets_no_price() {
+        let of_agent = ProcessEnvironment::of(&[("WEIR_SUPERVISED", "/state/commands/1")]);
+        let why = refuse_supervised_flag("models prices --input", &of_agent).expect_err("an agent");
+        assert!(why.to_string().contains("only a person"), "{why}");
+        assert!(refuse_supervised_flag("models prices", &ProcessEnvironment::of(&[])).is_ok());
     }
 
     #[test]

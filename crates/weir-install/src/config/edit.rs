@@ -51,6 +51,39 @@ pub fn set_value(path: &Path, key: &str, value: &str) -> anyhow::Result<()> {
     write_config_file(path, &text)
 }
 
+/// Takes a value out of the file; whether it was there. Tables that are empty then go too.
+///
+/// # Errors
+/// The file cannot be read, changed or written.
+pub fn unset_value(path: &Path, key: &str) -> anyhow::Result<bool> {
+    let parts = key_parts(key)?;
+    let mut document = open_config_document(path)?;
+    if !remove_below(document.as_table_mut(), &parts) {
+        return Ok(false);
+    }
+    let text = document.to_string();
+    check_config_text(path, &text)?;
+    write_config_file(path, &text)?;
+    Ok(true)
+}
+
+fn remove_below(table: &mut dyn TableLike, parts: &[String]) -> bool {
+    match parts {
+        [] => false,
+        [last] => table.remove(last).is_some(),
+        [first, rest @ ..] => {
+            let Some(below) = table.get_mut(first).and_then(Item::as_table_like_mut) else {
+                return false;
+            };
+            let was = remove_below(below, rest);
+            if was && below.is_empty() {
+                table.remove(first);
+            }
+            was
+        }
+    }
+}
+
 /// Adds a rule to a set. Returns whether it was new.
 pub fn add_rule(path: &Path, action: RuleAction, rule: &str) -> anyhow::Result<bool> {
     let mut document = open_config_document(path)?;

@@ -8,8 +8,9 @@ use weir_install::context::InstallationContext;
 use weir_install::models;
 use weir_providers::catalogue::{ModelCatalogue, Vendor};
 
+use crate::command::prices::run_prices_command;
 use crate::failure::{exit, failure_with_status, usage};
-use crate::options::ModelsArgs;
+use crate::options::{ModelsArgs, ModelsCommand};
 use crate::terminal::{err_message, format_table, out_json, out_line};
 
 /// Lists them.
@@ -17,6 +18,9 @@ pub(crate) async fn list_models(
     cx: &InstallationContext,
     args: ModelsArgs,
 ) -> anyhow::Result<ExitCode> {
+    if let Some(ModelsCommand::Prices(prices)) = &args.command {
+        return run_prices_command(cx, prices);
+    }
     let catalogue = models::load_catalogue(cx)?;
     if let Some(name) = &args.provider
         && catalogue.find_vendor(name).is_none()

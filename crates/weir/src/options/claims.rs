@@ -90,8 +90,11 @@ fn wrong(root: &Command, words: &[String]) -> Option<String> {
         } else if is_path && is_name(word) && !word.starts_with('-') {
             match command.find_subcommand(word) {
                 Some(found) => command = found,
-                // What follows a flag may be its value.
-                None if command.has_subcommands() && !after_flag => {
+                // What follows a flag may be its value, and some commands take a word beside their own.
+                None if command.has_subcommands()
+                    && command.get_positionals().next().is_none()
+                    && !after_flag =>
+                {
                     return Some(format!("`weir {}`: there is no {word}", words.join(" ")));
                 }
                 None => is_path = false,

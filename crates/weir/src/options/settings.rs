@@ -10,13 +10,15 @@ use super::JsonFlag;
 /// List known models: context window, prices, capabilities, and whether a key is set
 #[derive(Debug, Args)]
 #[command(
+    args_conflicts_with_subcommands = true,
     long_about = "List known models with context window, output limit, prices (US dollars per \
                   million tokens) and capabilities, and whether a key is set for their provider. \
                   --probe asks providers with a key, and local servers, which models they offer.",
     after_help = "Examples:\n  \
         weir models\n  \
         weir models anthropic --json\n  \
-        weir models ollama --probe"
+        weir models ollama --probe\n  \
+        weir models prices"
 )]
 pub(crate) struct ModelsArgs {
     /// List only models of this provider
@@ -26,6 +28,9 @@ pub(crate) struct ModelsArgs {
     pub(crate) probe: bool,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
+    /// Something else about them
+    #[command(subcommand)]
+    pub(crate) command: Option<ModelsCommand>,
 }
 
 /// `weir config`.

@@ -14,6 +14,10 @@ use crate::auth::accounts;
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 
+mod details;
+
+pub(crate) use details::{UsageDetails, add_details};
+
 /// Days that are shown where nobody says how many.
 const DAYS_DEFAULT: i64 = 30;
 /// Most days of one look: ten years.
@@ -110,6 +114,8 @@ pub(crate) struct UsageReport {
     pub(crate) lines: Vec<UsageLine>,
     /// All of it.
     pub(crate) total: UsageSum,
+    /// Caps, and what caches missed.
+    pub(crate) details: UsageDetails,
 }
 
 /// By what lines are summed up.
@@ -264,7 +270,8 @@ pub(crate) async fn usage_report(
     lines.sort_by(|a, b| (&a.day, &a.person, &a.model).cmp(&(&b.day, &b.person, &b.model)));
     let mut total = UsageSum::default();
     lines.iter().for_each(|line| total.add(&line.sum));
-    Ok(UsageReport { from: from.to_string(), to: to.to_string(), lines, total })
+    let details = UsageDetails::default();
+    Ok(UsageReport { from: from.to_string(), to: to.to_string(), lines, total, details })
 }
 
 #[cfg(test)]
@@ -293,6 +300,7 @@ mod tests {
                 line("2026-02-01", "a/b", 4),
             ],
             total: UsageSum::default(),
+            details: UsageDetails::default(),
         };
         let days: Vec<(String, u64)> =
             report.daily_sums().into_iter().map(|(day, sum)| (day, sum.input)).collect();

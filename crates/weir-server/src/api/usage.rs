@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::Route;
-use crate::usage::{UsageQuery, UsageReport, usage_report};
+use crate::usage::{UsageQuery, UsageReport, add_details, usage_report};
 
 /// The routes of this file.
 pub(crate) fn usage_api_routes() -> Vec<Route> {
@@ -30,7 +30,9 @@ async fn usage_rows(
     caller: Caller,
     Query(query): Query<UsageQuery>,
 ) -> HandlerResult<Json<UsageReport>> {
-    Ok(Json(usage_report(&app, &caller, &query).await?))
+    let mut report = usage_report(&app, &caller, &query).await?;
+    add_details(&app, &caller, &query, &mut report).await?;
+    Ok(Json(report))
 }
 
 async fn export_usage_csv(

@@ -17,6 +17,8 @@ use weir_engine::ledger::fact_of;
 use weir_engine::ports::{Clock as _, FileContent, Store, UsageFilter};
 use weir_install::failure::{engine_failure, usage};
 use weir_install::file_view::{self, VIEW_BYTES_MAX};
+use weir_install::spending::cap_states;
+use weir_install::usage::{SessionMiss, read_session_usage};
 use weir_install::wiring::{SystemClock, document_readers};
 use weir_tui::link::{ReportKind, TextKind, UiUpdate};
 
@@ -35,6 +37,8 @@ const ERROR_BYTES_MAX: u64 = 16 << 10;
 const LEFT_OUT: &str = "\n[… the rest is left out …]";
 /// How long a command may take; `doctor` asks endpoints.
 const COMMAND_WAIT: Duration = Duration::from_secs(60);
+/// Cache misses that are shown, the newest first.
+const MISSES_SHOWN: usize = 10;
 /// Facts read at once.
 const READ_BATCH: usize = 1_024;
 
@@ -240,6 +244,8 @@ async fn cost_report(shown: &ShownSession) -> anyhow::Result<String> {
                 let _ = writeln!(text, "  a run may use {most} tokens");
             }
         }
+        let used = read_session_usage(store.as_ref(), id).await?;
+        push_misses(&mut text, &used.misses);
         text.push('\n');
     }
     if !about::has_store(&shown.cx) {
@@ -264,7 +270,33 @@ async fn cost_report(shown: &ShownSession) -> anyhow::Result<String> {
             row.model, row.cost_usd, row.usage.input, row.usage.output, row.runs
         );
     }
+    let store = shown.cx.local_store()?;
+    let caps = cap_states(&shown.cx, store.as_ref(), SystemClock::default().now()).await?;
+    if !caps.is_empty() {
+        text.push_str("\nCaps:\n");
+    }
+    for cap in caps {
+        let _ = writeln!(text, "  {}: {}", cap.key, cap.in_words());
+    }
     Ok(text)
+}
+
+/// What the provider's cache missed, each with its cause and what it cost more.
+fn push_misses(text: &mut String, misses: &[SessionMiss]) {
+    for one in misses.iter().rev().take(MISSES_SHOWN) {
+        let miss = &one.miss;
+        let _ = writeln!(
+            text,
+            "  {}: {} tokens not from the cache, {} more: {}",
+            miss.turn,
+            miss.lost_tokens(),
+            format_dollars(miss.cost_usd),
+            visible_text(&miss.cause.as_words())
+        );
+    }
+    if misses.len() > MISSES_SHOWN {
+        let _ = writeln!(text, "  and {} earlier ones", misses.len() - MISSES_SHOWN);
+    }
 }
 
 /// One call with everything that is kept of it.

@@ -117,7 +117,12 @@ async fn cost_report(context: &RequestContext) -> ApiResult<String> {
         [("Today", vec![("from", today.as_str())]), ("The last thirty days", Vec::new())]
     {
         let told: Value = context.http.get(&["usage"], &query).await?;
-        out += &format_section(title, words::spending_lines(&told).into_iter(), "nothing was used");
+        let lines = words::spending_lines(&told).into_iter();
+        out += &format_section(title, lines, "nothing was used");
+        if title == "Today" {
+            let details = words::spending_details(&told).into_iter();
+            out += &format_section("Caps, and what the cache missed today", details, "none");
+        }
     }
     Ok(out)
 }

@@ -3,12 +3,15 @@
 use axum::extract::{Query, State};
 use maud::{Markup, html};
 use weir_core::view::told::format_dollars;
+use weir_install::usage::cause_heading;
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::Route;
-use crate::usage::{UsageGrouping, UsageQuery, UsageReport, UsageSum, usage_report};
+use crate::usage::{
+    UsageDetails, UsageGrouping, UsageQuery, UsageReport, UsageSum, add_details, usage_report,
+};
 use crate::web::controls::{ButtonLook, submit_button};
 use crate::web::parts::{page_with, render_empty, render_field};
 
@@ -30,7 +33,8 @@ async fn show_usage(
     caller: Caller,
     Query(query): Query<UsageQuery>,
 ) -> HandlerResult<Markup> {
-    let report = usage_report(&app, &caller, &query).await?;
+    let mut report = usage_report(&app, &caller, &query).await?;
+    add_details(&app, &caller, &query, &mut report).await?;
     let export = usage_address("/api/v1/usage/export", &report, query.everybody);
     let body = html! {
         div.toolbar {
@@ -40,6 +44,7 @@ async fn show_usage(
         }
         (render_spans(&app, &caller, &query, &report))
         (render_totals(&report))
+        (render_caps(&report.details))
         @if report.lines.is_empty() {
             (render_empty("No usage in this period.", "Start a chat, or choose other days."))
         } @else {
@@ -48,6 +53,7 @@ async fn show_usage(
             @if query.everybody { (render_by_grouping(&report, UsageGrouping::Person, "By person", "Person")) }
             (render_by_grouping(&report, UsageGrouping::Agent, "By scheduled agent", "Agent"))
             (render_by_grouping(&report, UsageGrouping::Profile, "By profile", "Profile"))
+            (render_misses(&report.details, query.everybody))
         }
     };
     Ok(page_with(&caller, "Usage", HERE, &["pages/usage.css"], &body))
@@ -108,6 +114,89 @@ fn render_totals(report: &UsageReport) -> Markup {
                 dd { @match sum.cache_share() { Some(share) => { (share) " %" }, None => { "–" } } }
             }
             div.card { dt { "Runs" } dd { (grouped_number(sum.runs)) } }
+        }
+    }
+}
+
+/// The caps on money, each with what is spent of it.
+fn render_caps(details: &UsageDetails) -> Markup {
+    html! {
+        @if !details.caps.is_empty() {
+            section.card aria-labelledby="caps" {
+                h2 id="caps" { "Caps" }
+                dl {
+                    @for cap in &details.caps {
+                        dt { (cap.key) }
+                        dd {
+                            (cap.told)
+                            @if let Some(spent) = cap.spent_usd {
+                                @if spent >= cap.max_usd { " – " strong { "reached: nothing is asked until it counts anew" } }
+                                meter min="0" max=(cap.max_usd) value=(spent.min(cap.max_usd))
+                                    aria-label={ "Spent of " (cap.key) } {}
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What caches missed, by cause, and each miss in a table.
+fn render_misses(details: &UsageDetails, everybody: bool) -> Markup {
+    let cost = |usd: Option<f64>| usd.map_or_else(|| "unknown".to_owned(), format_dollars);
+    html! {
+        section.card aria-labelledby="cache-misses" {
+            h2 id="cache-misses" { "Cache misses" }
+            @if details.causes.is_empty() {
+                p { "None: what a provider's cache could serve, it served." }
+            } @else {
+                p { "Tokens that were paid for once more, and what that cost more than the cache would have." }
+                ul {
+                    @for sum in &details.causes {
+                        li {
+                            (grouped_number(sum.misses)) " × " (cause_heading(&sum.cause)) ": "
+                            (grouped_number(sum.tokens)) " tokens, "
+                            (cost((sum.unpriced < sum.misses).then_some(sum.cost_usd)))
+                        }
+                    }
+                }
+                details {
+                    summary { "Table" span.unseen { ": every miss" } }
+                    div.table-wrap tabindex="0" role="region" aria-label="Every miss" {
+                        table {
+                            caption { "Every miss, the newest first" }
+                            thead {
+                                tr {
+                                    th scope="col" { "When (UTC)" }
+                                    @if everybody { th scope="col" { "Person" } }
+                                    th scope="col" { "Model" }
+                                    th.num scope="col" { "Tokens" }
+                                    th.num scope="col" { "Cost" }
+                                    th scope="col" { "Cause" }
+                                }
+                            }
+                            tbody {
+                                @for miss in &details.misses {
+                                    tr {
+                                        td { (miss.at.chars().take(16).collect::<String>().replace('T', " ")) }
+                                        @if everybody { td { (miss.person) } }
+                                        td { (miss.model) }
+                                        td.num { (grouped_number(miss.tokens)) }
+                                        td.num { (cost(miss.cost_usd)) }
+                                        td { (miss.why) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if details.sessions_left_out > 0 {
+                p.hint {
+                    (details.sessions_left_out) " older sessions were not looked at: choose fewer days."
+                }
+            }
         }
     }
 }

@@ -135,6 +135,27 @@ pub(super) fn spending_lines(told: &Value) -> Vec<String> {
     lines
 }
 
+/// Caps, and what caches missed with the cause of each, as a usage report tells them.
+pub(super) fn spending_details(told: &Value) -> Vec<String> {
+    let details = &told["details"];
+    let cap = |cap: &Value| {
+        format_bullet(&text_field(cap, "key"), "", &escape_to_plain(&text_field(cap, "told")))
+    };
+    let mut lines: Vec<String> =
+        list_items(&details["caps"]).iter().take(VALUES_MAX).map(cap).collect();
+    lines.extend(list_items(&details["misses"]).iter().take(VALUES_MAX).map(|miss| {
+        let cost = miss["cost_usd"].as_f64();
+        let cost = cost.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4} more"));
+        format!(
+            "- missed by the cache: {} tokens of {}, {cost}: {}",
+            number_field(miss, "tokens"),
+            format_code(&text_field(miss, "model")),
+            escape_to_plain(&text_field(miss, "why"))
+        )
+    }));
+    lines
+}
+
 /// A right that was granted.
 pub(super) fn describe_lease(lease: &Value) -> String {
     let rules = list_items(&lease["rules"]).iter().map(|rule| match rule.as_str() {

@@ -46,15 +46,30 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == weir_script::SCRIPT) {
         return weir_script::script_main();
     }
-    let matches = match parse_command_line(std::env::args_os().collect()) {
+    // Asked by every script that looks whether Weir is there: it needs no tree of commands.
+    if is_only_version(std::env::args_os().skip(1)) {
+        return match terminal::out_line(concat!("weir ", env!("WEIR_VERSION"))) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some(options) = options::parse_run_alone(&words) {
+        return report_result(run(options, &[options::RUN]));
+    }
+    let matches = match parse_command_line(words) {
         Ok(matches) => matches,
         Err(code) => return code,
     };
-    let options = match options::CliOptions::from_arg_matches(&matches) {
-        Ok(options) => options,
-        Err(error) => return print_clap_error(&error),
-    };
-    match run(options, &supervised::named_command_words(&matches)) {
+    match options::CliOptions::from_arg_matches(&matches) {
+        Ok(options) => report_result(run(options, &supervised::named_command_words(&matches))),
+        Err(error) => print_clap_error(&error),
+    }
+}
+
+/// The exit status of a command; why it failed is said here.
+fn report_result(result: anyhow::Result<ExitCode>) -> ExitCode {
+    match result {
         Ok(code) => code,
         Err(error) => match failure::exit_status(&error) {
             Some(status) => {
@@ -64,6 +79,12 @@ fn main() -> ExitCode {
             None => ExitCode::SUCCESS,
         },
     }
+}
+
+/// Whether nothing but the version is asked for, as it is in clap's tree too.
+fn is_only_version(mut words: impl Iterator<Item = OsString>) -> bool {
+    let is_asked = words.next().is_some_and(|word| word == "--version" || word == "-V");
+    is_asked && words.next().is_none()
 }
 
 /// Reads the command line; one that has no meaning of its own may have one elsewhere.

@@ -14,6 +14,7 @@ use crate::terminal;
 
 mod acp;
 mod agents;
+mod alone;
 mod approvals;
 mod backup;
 mod brain;
@@ -43,6 +44,7 @@ pub(crate) use agents::{
     AgentNameArgs, AgentsAddArgs, AgentsCommand, AgentsDaemonArgs, AgentsHistoryArgs,
     AgentsRunArgs, MissedWord, OnAskWord, PromptModeWord,
 };
+pub(crate) use alone::{RUN, parse_run_alone};
 pub(crate) use approvals::{
     ApprovalsAnswerArgs, ApprovalsCommand, ApprovalsListArgs, ApprovalsRevokeArgs,
     ApprovalsShowArgs,

@@ -8,11 +8,15 @@ use weir_engine::ports::StoreError;
 
 /// A usage or configuration error: nothing was run. Its text says what is wrong and what to do.
 #[derive(Debug)]
-pub struct UsageError(String);
+pub struct UsageError {
+    message: String,
+    /// It was decided about something that is another one meanwhile.
+    is_stale: bool,
+}
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 
@@ -20,7 +24,13 @@ impl std::error::Error for UsageError {}
 
 /// A usage or configuration error: nothing was run.
 pub fn usage(message: impl Into<String>) -> anyhow::Error {
-    UsageError(message.into()).into()
+    UsageError { message: message.into(), is_stale: false }.into()
+}
+
+/// The same, where nothing is wrong with what was asked but that it is about something that changed
+/// since it was looked at: looking again and deciding anew may do.
+pub fn stale(message: impl Into<String>) -> anyhow::Error {
+    UsageError { message: message.into(), is_stale: true }.into()
 }
 
 /// An engine's error: a session that somebody else runs is a usage error that names them (C2).
@@ -43,6 +53,9 @@ pub enum InstallationError {
     /// What was asked for cannot be: a sentence that says why and what to do.
     #[error("{0}")]
     Refused(String),
+    /// It is about something that changed since it was looked at: a sentence. Nothing was done.
+    #[error("{0}")]
+    Stale(String),
     /// There is no such thing.
     #[error("{0} does not exist")]
     Missing(String),
@@ -63,6 +76,9 @@ pub fn refused(error: &anyhow::Error) -> InstallationError {
     match error.chain().find_map(of_store) {
         // Nobody who asks can do anything about that.
         Some(error @ (StoreError::Damaged { .. } | StoreError::Io { .. })) => error.into(),
+        _ if error.downcast_ref::<UsageError>().is_some_and(|error| error.is_stale) => {
+            InstallationError::Stale(format!("{error:#}"))
+        }
         _ => InstallationError::Refused(format!("{error:#}")),
     }
 }

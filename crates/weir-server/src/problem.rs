@@ -119,6 +119,7 @@ impl From<InstallationError> for ProblemDetails {
     fn from(error: InstallationError) -> ProblemDetails {
         match error {
             InstallationError::Refused(why) => ProblemDetails::bad_request(why),
+            InstallationError::Stale(why) => ProblemDetails::conflict(why),
             InstallationError::Missing(what) => ProblemDetails::not_found(what),
             InstallationError::Failed(why) => ProblemDetails::internal_failure(why),
             InstallationError::Store(error) => error.into(),

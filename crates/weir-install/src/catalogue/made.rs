@@ -15,7 +15,7 @@ use weir_engine::ports::{Clock as _, NoHost, ScriptKind, ScriptTask, StoredItem}
 use weir_engine::workspace::Workspace;
 
 use crate::context::InstallationContext;
-use crate::failure::usage;
+use crate::failure::{stale, usage};
 use crate::wiring;
 
 /// Time in which code must have said whether it is a module.
@@ -108,7 +108,7 @@ pub async fn accepted(
     // Between reading and accepting it may have become another one.
     let (workspace, again) = survey(cx).await?;
     if one(again, &found.name)?.definition.as_ref() != Some(definition) {
-        return Err(usage("the tool has changed meanwhile; review it again"));
+        return Err(stale("the tool has changed meanwhile; review it again"));
     }
     let made = acceptance(cx, found.label.clone());
     let kept = match found.source.as_str() {

@@ -8,7 +8,7 @@ use weir_engine::ports::Proposal;
 
 use crate::config;
 use crate::context::InstallationContext;
-use crate::failure::usage;
+use crate::failure::{stale, usage};
 
 /// The kind of these proposals.
 const KIND: &str = "setting";
@@ -95,7 +95,7 @@ pub async fn set_in_file(
 pub async fn check_unchanged(cx: &InstallationContext, proposal: &Proposal) -> anyhow::Result<()> {
     match find_waiting(cx, &proposal.name).await? == *proposal {
         true => Ok(()),
-        false => Err(usage("the proposal has changed meanwhile; review it again")),
+        false => Err(stale("the proposal has changed meanwhile; review it again")),
     }
 }
 

@@ -309,9 +309,9 @@ pub async fn store_mail_account(
     let entry = RecordEntry { kind, name, owner, text, version: 0, expires: None, ts: now };
     match records.put(&entry, Some(before.map_or(0, |found| found.version))).await? {
         PutOutcome::Kept(_) => Ok(()),
-        PutOutcome::Changed(_) => Err(InstallationError::Refused(
-            "somebody changed it meanwhile; look at it again".into(),
-        )),
+        PutOutcome::Changed(_) => {
+            Err(InstallationError::Stale("somebody changed it meanwhile; look at it again".into()))
+        }
     }
 }
 

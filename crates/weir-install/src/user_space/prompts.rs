@@ -226,9 +226,7 @@ impl UserSpace {
 }
 
 fn stale_version_error() -> InstallationError {
-    InstallationError::Refused(
-        "somebody saved it meanwhile: look at the newest version first".into(),
-    )
+    InstallationError::Stale("somebody saved it meanwhile: look at the newest version first".into())
 }
 
 impl UserSpace {

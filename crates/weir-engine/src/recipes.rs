@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_core::ids::Timestamp;
-use weir_core::memory::MemorySource;
+use weir_core::memory::{BY_PERSON, MemorySource};
 use weir_core::prompt::PromptScene;
 use weir_core::recipe::{
     LearnedRecipe, Recipe, RecipeCandidate, RecipeMatch, RecipeStanding,
@@ -156,7 +156,7 @@ pub async fn settle_recipe(
         state: state.into(),
         version: 1,
         label: learned.recipe.label.clone().joined_with(&proposal.label),
-        by: "person".into(),
+        by: proposal.source.edited_by.clone().unwrap_or_else(|| BY_PERSON.into()),
         ts: now,
     };
     let recipe = recipe_of(&kept).map_err(damaged)?;

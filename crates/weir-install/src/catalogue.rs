@@ -4,6 +4,7 @@
 
 pub mod made;
 pub mod models;
+pub mod own_words;
 pub mod plugins;
 pub mod profiles;
 pub mod proposed_settings;

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::UserSpace;
+use crate::catalogue::own_words::OwnWords;
 use crate::context::InstallationContext;
-use crate::failure::{InstallationError, refused, usage};
+use crate::failure::{InstallationError, refused, stale, usage};
 
 mod given;
 mod made;
@@ -172,6 +173,8 @@ pub struct PendingLibraryChange {
     pub untrusted: bool,
     /// Names exactly this: a word about another one is refused.
     pub hash: String,
+    /// The words that a person may change before they accept it; `None`: they cannot be changed here.
+    pub editable: Option<String>,
 }
 
 /// One thing with everything that there is to know of it.
@@ -202,6 +205,16 @@ pub struct LibraryDecision<'a> {
     pub hash: &'a str,
     /// They read what has words from outside.
     pub untrusted: bool,
+    /// Words of theirs in place of those that were proposed.
+    pub own_words: Option<&'a str>,
+    /// Who they are, by the name that is kept.
+    pub by: &'a str,
+}
+
+impl LibraryDecision<'_> {
+    fn own_words(&self) -> Option<OwnWords<'_>> {
+        self.own_words.map(|text| OwnWords { text, by: self.by })
+    }
 }
 
 /// An MCP server, as an admin declares it: a program or an address.
@@ -351,6 +364,13 @@ impl UserSpace {
         word: LibraryDecision<'_>,
     ) -> Result<String, InstallationError> {
         self.find_item(shelf, name).await?;
+        let is_editable = matches!(shelf, LibraryShelf::Skills | LibraryShelf::Recipes);
+        if word.own_words.is_some() && !(is_editable && word.deed == LibraryAction::Accept) {
+            return Err(InstallationError::Refused(
+                "other words go with accepting a skill or a recipe alone; nothing was changed"
+                    .into(),
+            ));
+        }
         let done = Box::pin(self.perform_action(shelf, name, word))
             .await
             .map_err(|error| refused(&error))?;
@@ -367,8 +387,13 @@ fn unsupported_action(deed: LibraryAction) -> anyhow::Error {
 fn check_unchanged(seen: &str, hash: &str) -> anyhow::Result<()> {
     match seen == hash {
         true => Ok(()),
-        false => Err(usage("it changed meanwhile; look at it again")),
+        false => Err(stale("it changed meanwhile, so nothing was changed; look at it again")),
     }
+}
+
+/// The same of a no: what takes nothing into use may be said of it unseen.
+fn check_unchanged_if_seen(seen: &str, hash: &str) -> anyhow::Result<()> {
+    if seen.is_empty() { Ok(()) } else { check_unchanged(seen, hash) }
 }
 
 fn hash_of(text: &str) -> String {

@@ -3,16 +3,21 @@
 
 use std::path::{Path, PathBuf};
 
-use weir_core::recipe::{Recipe, RecipeSource, check_recipe};
+use toml_edit::DocumentMut;
+use weir_core::governance::label::Label;
+use weir_core::recipe::{LearnedRecipe, Recipe, RecipeSource, check_recipe};
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::{Clock, Proposal};
-use weir_engine::recipes::{self, ACTIVE, FoundRecipe, KEPT_RECIPE, REJECTED, bundled_text};
+use weir_engine::recipes::{
+    self, ACTIVE, FILE_BYTES_MAX, FoundRecipe, KEPT_RECIPE, REJECTED, bundled_text,
+};
 
-use super::{RecipeOverview, change, missing};
+use super::{RecipeOverview, change, missing, parse_proposed_recipe};
+use crate::catalogue::own_words::OwnWords;
 use crate::context::InstallationContext;
-use crate::failure::usage;
+use crate::failure::{stale, usage};
 use crate::files;
-use crate::wiring::SystemClock;
+use crate::wiring::{SystemClock, secret_texts};
 
 /// Forgets what spoke against a recipe.
 ///
@@ -50,13 +55,50 @@ pub fn untrusted(id: &str, whose: &str) -> anyhow::Error {
     ))
 }
 
-/// Accepts a proposal that a person read.
+/// A learned recipe as a file that a person may change; `None`: no file can hold it.
+pub fn editable_text(recipe: &Recipe) -> Option<String> {
+    let bare = Recipe { label: Label::default(), ..recipe.clone() };
+    let text = toml::to_string_pretty(&bare).ok()?;
+    let mut document: DocumentMut = text.parse().ok()?;
+    // Where it is from is not a person's to say.
+    document.remove("source");
+    Some(document.to_string())
+}
+
+/// The proposal in other words, checked as a recipe of the person's own is. It is from the runs that
+/// taught it, and as foreign as they were.
+///
+/// # Errors
+/// A usage error: it is no recipe, has another id, or a secret stands in it.
+pub fn edited_proposal(
+    cx: &InstallationContext,
+    proposal: &Proposal,
+    own: &OwnWords<'_>,
+) -> anyhow::Result<Proposal> {
+    own.check_length(FILE_BYTES_MAX)?;
+    own.check_secrets(&secret_texts(cx)?)?;
+    let learned = parse_proposed_recipe(proposal)?;
+    let written = change::parsed(Path::new("your words"), own.text)?;
+    if written.id != learned.recipe.id {
+        return Err(usage(format!(
+            "the id of a recipe that waits stays {}; `weir recipes add FILE` adds one of another id",
+            visible_text(&learned.recipe.id)
+        )));
+    }
+    let Recipe { source, label, .. } = learned.recipe;
+    let recipe = Recipe { source, label, ..written };
+    let text = serde_json::to_string(&LearnedRecipe { recipe, ..learned })?;
+    Ok(own.in_place_of(proposal, text))
+}
+
+/// Accepts a proposal that a person read, or what `edited` makes of it.
 ///
 /// # Errors
 /// It has words from outside and nobody said that they were read, or it is another one meanwhile.
 pub async fn accepted(
     cx: &InstallationContext,
     proposal: &Proposal,
+    edited: Option<&Proposal>,
     untrusted_is_fine: bool,
 ) -> anyhow::Result<Recipe> {
     if proposal.label.is_external() && !untrusted_is_fine {
@@ -65,10 +107,11 @@ pub async fn accepted(
     // Between reading and accepting it may have become another one.
     let store = cx.session_store()?;
     if !store.proposals(KEPT_RECIPE).await?.contains(proposal) {
-        return Err(usage("the proposal has changed meanwhile; review it again"));
+        return Err(stale("the proposal has changed meanwhile; review it again"));
     }
     let at = SystemClock::default().now();
-    Ok(recipes::settle_recipe(store.as_ref(), proposal, ACTIVE, at).await?)
+    let kept = edited.unwrap_or(proposal);
+    Ok(recipes::settle_recipe(store.as_ref(), kept, ACTIVE, at).await?)
 }
 
 /// Says no to what waits or counts.

@@ -89,7 +89,11 @@ pub fn describe_proposal(
 ) -> String {
     let mut text =
         describe_recipe(&learned.recipe, "waiting for your decision", RecipeStanding::default());
-    let _ = write!(text, "\nProposed: {} UTC\nLearned from:", timestamp_text(proposal.ts));
+    let _ = write!(text, "\nProposed: {} UTC", timestamp_text(proposal.ts));
+    if let Some(by) = &proposal.source.edited_by {
+        let _ = write!(text, "\nEdited: in words of {}", visible_text(by));
+    }
+    text.push_str("\nLearned from:");
     for run in &learned.evidence {
         let found = runs.iter().find(|r| r.session == run.session && r.run == run.run);
         let said = found.map_or("(deleted)".into(), |run| {

@@ -4,7 +4,7 @@ use weir_engine::ports::{PluginLine, PluginState, Plugins as _};
 
 use super::{
     LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryListing, TextKind,
-    unsupported_action,
+    check_unchanged, unsupported_action,
 };
 use crate::catalogue::plugins::{described, found};
 use crate::context::InstallationContext;
@@ -72,6 +72,8 @@ pub(super) async fn act_on_plugin(
     let plugins = found(cx).await?;
     match word.deed {
         LibraryAction::Enable => {
+            let offer = plugins.plugin_offer(id).await.map_err(usage)?;
+            check_unchanged(word.hash, &offer.hash)?;
             plugins.enable(id, word.hash, by).await.map_err(usage)?;
             Ok(format!("{id} is on. Any change of its files switches it off again."))
         }

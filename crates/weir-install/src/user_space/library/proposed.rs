@@ -7,12 +7,12 @@ use weir_engine::ports::Proposal;
 
 use super::{
     LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryListing, PendingLibraryChange,
-    TextKind, UserSpace, check_unchanged, hash_of, unsupported_action,
+    TextKind, UserSpace, check_unchanged, check_unchanged_if_seen, hash_of, unsupported_action,
 };
 use crate::catalogue::proposed_settings as proposed;
 use crate::config;
 use crate::context::InstallationContext;
-use crate::failure::usage;
+use crate::failure::stale;
 use crate::user_space::{SettingsChange, SettingsChangeOutcome};
 
 fn setting_line(proposal: &Proposal) -> LibraryLine {
@@ -63,6 +63,7 @@ pub(super) async fn proposed_setting_item(
         whose: proposed::describe_label(&proposal),
         untrusted: proposal.label.is_external(),
         hash: hash_of(&proposal.text),
+        editable: None,
     };
     Ok(LibraryItem {
         line: setting_line(&proposal),
@@ -92,13 +93,16 @@ pub(super) async fn act_on_proposed_setting(
             match space.change_settings(&change).await? {
                 SettingsChangeOutcome::Kept(_) => {}
                 SettingsChangeOutcome::Stale(_) => {
-                    return Err(usage("your settings changed meanwhile; try again"));
+                    return Err(stale(
+                        "your settings changed meanwhile, so nothing was changed; try again",
+                    ));
                 }
             }
             proposed::withdraw(cx, &proposal).await?;
             Ok(format!("{key} is set for you. It holds from the next session on."))
         }
         LibraryAction::Reject => {
+            check_unchanged_if_seen(word.hash, &hash_of(&proposal.text))?;
             proposed::withdraw(cx, &proposal).await?;
             Ok(format!("{key} is rejected; nothing was changed."))
         }

@@ -5,11 +5,11 @@ use weir_engine::ports::SolvedFilter;
 
 use super::{
     LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryListing, PendingLibraryChange,
-    TextKind, check_unchanged, hash_of, unsupported_action,
+    TextKind, check_unchanged, check_unchanged_if_seen, hash_of, unsupported_action,
 };
 use crate::catalogue::recipes::{RecipeOverview, change, parse_proposed_recipe, settle, tell};
 use crate::context::InstallationContext;
-use crate::failure::usage;
+use crate::failure::{stale, usage};
 
 fn recipe_lines(all: &RecipeOverview) -> Vec<LibraryLine> {
     let line = |name: &str, about: String, origin: String, state: &str| LibraryLine {
@@ -84,6 +84,7 @@ pub(super) async fn recipe_item(cx: &InstallationContext, id: &str) -> anyhow::R
             },
             untrusted: proposal.label.is_external(),
             hash: hash_of(&proposal.text),
+            editable: settle::editable_text(&learned.recipe),
         });
     } else if let Some(found) = all.active_recipe(id) {
         item.text = tell::describe_recipe(&found.recipe, &found.place, standing);
@@ -116,15 +117,29 @@ pub(super) async fn act_on_recipe(
         LibraryAction::Accept => match all.proposal(id) {
             Some(proposal) => {
                 check_unchanged(word.hash, &hash_of(&proposal.text))?;
-                settle::accepted(cx, proposal, word.untrusted).await?;
-                Ok(format!("{id} is accepted. It holds from the next run on."))
+                let edited =
+                    word.own_words().map(|own| settle::edited_proposal(cx, proposal, &own));
+                let edited = edited.transpose()?;
+                settle::accepted(cx, proposal, edited.as_ref(), word.untrusted).await?;
+                let how = if edited.is_some() { " in your words" } else { "" };
+                Ok(format!("{id} is accepted{how}. It holds from the next run on."))
             }
+            // What was looked at waited, and does not any more.
+            None if !word.hash.is_empty() => Err(stale(format!(
+                "{id} was decided about meanwhile, so nothing was changed; look at it again"
+            ))),
+            None if word.own_words.is_some() => Err(usage(format!(
+                "{id} does not wait for a decision: there are no words to change"
+            ))),
             None => {
                 settle::reinstate_recipe(cx, &all, id, word.untrusted).await?;
                 Ok(format!("{id} counts again; how often it worked is counted anew."))
             }
         },
         LibraryAction::Reject => {
+            if let Some(proposal) = all.proposal(id) {
+                check_unchanged_if_seen(word.hash, &hash_of(&proposal.text))?;
+            }
             settle::reject_recipe_by_id(cx, &all, id).await?;
             Ok(format!("{id} is rejected: it is neither used nor proposed again."))
         }

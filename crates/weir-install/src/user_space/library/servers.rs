@@ -55,6 +55,7 @@ pub(super) async fn server_item(
             let (pin, text) = approval::asked(cx, &known).await?;
             let same = known.pin.as_ref().is_some_and(|kept| kept.hash() == pin.hash());
             (!same).then(|| PendingLibraryChange {
+                editable: None,
                 what: match known.pin.is_some() {
                     true => "not as it was approved".into(),
                     false => "not approved yet".into(),

@@ -4,7 +4,7 @@ use weir_engine::skills::{FoundSkill, SkillSource, read_skill_for_people};
 
 use super::{
     LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryListing, PendingLibraryChange,
-    TextKind, check_unchanged, unsupported_action,
+    TextKind, check_unchanged, check_unchanged_if_seen, unsupported_action,
 };
 use crate::catalogue::skills::{inbox, own, place, sha256_hex, survey};
 use crate::context::InstallationContext;
@@ -80,6 +80,8 @@ pub(super) async fn skill_item(
         match read_skill_for_people(&workspace, skill) {
             Ok((bytes, files)) => {
                 facts.push(("Files".into(), files.join(", ")));
+                let edit = inbox::describe_edit(cx, name, &bytes).await?;
+                facts.extend(edit.map(|edit| ("Edited".to_owned(), edit)));
                 text = String::from_utf8_lossy(&bytes).into_owned();
             }
             Err(why) => facts.push(("Unreadable".into(), why)),
@@ -103,6 +105,7 @@ pub(super) async fn skill_item(
             whose: inbox::describe_proposal_label(&proposal),
             untrusted: proposal.label.is_external(),
             hash: sha256_hex(proposal.text.as_bytes()),
+            editable: Some(proposal.text.clone()).filter(|text| !text.is_empty()),
             text: proposal.text,
         }
     });
@@ -138,11 +141,15 @@ pub(super) async fn act_on_skill(
         LibraryAction::Accept => {
             let proposal = inbox::one(cx, name).await?;
             check_unchanged(word.hash, &sha256_hex(proposal.text.as_bytes()))?;
-            inbox::accepted(cx, &proposal, word.untrusted).await?;
-            Ok(format!("{name} is accepted. It holds from the next run on."))
+            let edited = word.own_words().map(|own| inbox::edited_proposal(cx, &proposal, &own));
+            let edited = edited.transpose()?;
+            inbox::accepted(cx, &proposal, edited.as_ref(), word.untrusted).await?;
+            let how = if edited.is_some() { " in your words" } else { "" };
+            Ok(format!("{name} is accepted{how}. It holds from the next run on."))
         }
         LibraryAction::Reject => {
-            inbox::one(cx, name).await?;
+            let proposal = inbox::one(cx, name).await?;
+            check_unchanged_if_seen(word.hash, &sha256_hex(proposal.text.as_bytes()))?;
             cx.session_store()?.withdraw_proposal("skill", name).await?;
             Ok(format!("{name} is rejected; nothing was changed."))
         }

@@ -9,6 +9,8 @@ pub mod plugins;
 pub mod profiles;
 pub mod proposed_settings;
 pub mod recipes;
+pub mod rules;
 pub mod servers;
 pub mod skills;
 pub mod tools;
+pub mod trust_review;

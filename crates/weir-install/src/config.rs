@@ -45,7 +45,9 @@ pub use adopt::{
 };
 pub use catalogue::{SettingEntry, setting_entries, setting_value_schemas, settings_schema};
 pub use declare::{add_tool_declarations, tool_declaration_lines};
-pub use edit::{add_rule, allow_here, remove_rule, set_value};
+pub use edit::{
+    add_rule, allow_here, find_rules, remove_rule, set_value, setting_value_as_json, unset_value,
+};
 pub use file::{insert, key_text, read_text};
 pub(crate) use guest::{narrower_mode, restrict_guest_config};
 pub use hook::ConfiguredHook;

@@ -23,11 +23,14 @@ use crate::failure::{InstallationError, refused, usage};
 use crate::people::{Person, PersonId};
 use crate::wiring::{self, SessionOverrides, WallClock};
 
+use self::settings::FileStamp;
+
 mod agents;
 mod library;
 mod mail;
 mod models;
 mod prompts;
+mod rules;
 mod sessions;
 mod settings;
 mod spending;
@@ -41,6 +44,7 @@ pub use models::{
     DialectChoice, ModelLine, ModelsTold, NewEndpoint, ProviderLine, dialect_choices,
 };
 pub use prompts::{PromptFile, PromptSection, PromptText, PromptVersion};
+pub use rules::{RuleChange, RuleLine, ShownDecision, TrustLine};
 pub use settings::{Setting, SettingShape, SettingsChange, SettingsChangeOutcome, SettingsSheet};
 
 /// In which surroundings a session runs (T3, S9): they narrow its tools.
@@ -101,6 +105,8 @@ pub struct UserSpace {
     engine: Mutex<Option<Engine>>,
     /// Grows when settings or files changed.
     revision: AtomicU64,
+    /// How the files were at the last look.
+    files: Mutex<Option<[FileStamp; 2]>>,
 }
 
 impl UserSpace {
@@ -117,6 +123,7 @@ impl UserSpace {
             store: cx.session_store()?,
             engine: Mutex::default(),
             revision: AtomicU64::default(),
+            files: Mutex::default(),
             records,
             seal_key,
             chained,

@@ -146,14 +146,22 @@ pub(super) fn push_rule(
     Ok(true)
 }
 
-/// Removes a rule from every set of a file. Returns what was removed.
-pub fn remove_rule(path: &Path, rule: &str) -> anyhow::Result<Vec<RawRule>> {
+/// The rules of a file that say just this, in whichever set.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn find_rules(path: &Path, rule: &str) -> anyhow::Result<Vec<RawRule>> {
     let Some(text) = read_text(path).map_err(|why| usage(format!("{}: {why}", path.display())))?
     else {
         return Ok(Vec::new());
     };
     let layer = ConfigLayer::parse(path, &text, SettingOrigin::User).map_err(usage)?;
-    let found: Vec<RawRule> = layer.rules.into_iter().filter(|r| r.text == rule).collect();
+    Ok(layer.rules.into_iter().filter(|r| r.text == rule).collect())
+}
+
+/// Removes a rule from every set of a file. Returns what was removed.
+pub fn remove_rule(path: &Path, rule: &str) -> anyhow::Result<Vec<RawRule>> {
+    let found = find_rules(path, rule)?;
     if found.is_empty() {
         return Ok(found);
     }
@@ -203,6 +211,21 @@ fn key_parts(key: &str) -> anyhow::Result<Vec<String>> {
 /// A value as TOML; what is no TOML is text, so that nobody has to quote for the shell twice.
 fn parse_setting_value(text: &str) -> Value {
     text.parse().unwrap_or_else(|_| Value::from(text))
+}
+
+/// A value as somebody types it, as the routes of a server take it: TOML, and what is none is text.
+pub fn setting_value_as_json(text: &str) -> serde_json::Value {
+    let read = toml::from_str::<toml::Table>(&format!("value = {}", parse_setting_value(text)));
+    let value = read.ok().and_then(|mut table| table.remove("value"));
+    // Every TOML value is one of JSON; a date is its text.
+    match value {
+        Some(toml::Value::Datetime(date)) => serde_json::Value::from(date.to_string()),
+        // JSON has no infinity: such a number is text, and no absence of a value.
+        Some(value) if !matches!(value, toml::Value::Float(n) if !n.is_finite()) => {
+            serde_json::to_value(value).unwrap_or_default()
+        }
+        _ => serde_json::Value::from(text),
+    }
 }
 
 pub(super) fn write_config_file(path: &Path, text: &str) -> anyhow::Result<()> {

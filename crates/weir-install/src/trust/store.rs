@@ -51,12 +51,17 @@ pub struct TrustStore {
 }
 
 impl TrustStore {
+    /// Where it is kept.
+    pub(crate) fn file_of(state: &Path) -> PathBuf {
+        state.join("trust.json")
+    }
+
     /// Reads it; no file means that nothing is trusted.
     ///
     /// # Errors
     /// It cannot be read or believed: why, and what to do.
     pub fn read_from_state(state: &Path) -> Result<TrustStore, String> {
-        let path = state.join("trust.json");
+        let path = Self::file_of(state);
         let workspaces = read_trust_file(&path).map_err(|why| {
             let path = path.display();
             format!(

@@ -3,6 +3,10 @@
 //! the configuration as layers of its own. Not here: what those layers may hold (`config/made.rs`).
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::PoisonError;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +21,7 @@ use crate::config::{
 };
 use crate::context::InstallationContext;
 use crate::failure::{InstallationError, refused};
+use crate::trust::TrustStore;
 use crate::wiring::{self, SessionOverrides};
 
 /// What a value looks like: by this a page chooses its control.
@@ -113,6 +118,20 @@ const RECORD: &str = "setting";
 /// The name of the installation's entry. A person's is `of:` and their id.
 const INSTALLATION: &str = "house";
 
+/// By which a file is known to be as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FileStamp {
+    /// When it was written, where it lies on the disk, and how long it is; none: it is not there.
+    found: Option<(i64, i64, u64, u64)>,
+}
+
+impl FileStamp {
+    fn of_path(path: &Path) -> FileStamp {
+        let stamp = |found: Metadata| (found.mtime(), found.mtime_nsec(), found.ino(), found.len());
+        FileStamp { found: std::fs::metadata(path).ok().map(stamp) }
+    }
+}
+
 /// Values that one change may have.
 const VALUES_MAX: usize = 200;
 
@@ -140,10 +159,21 @@ impl UserSpace {
             person: person.values,
             is_guest: !self.person.is_admin(),
         };
-        if self.cx.set_made(made) {
+        let is_new = self.cx.set_made(made);
+        if self.has_new_files() || is_new {
             self.renew();
         }
         Ok(())
+    }
+
+    /// Whether the files of rules, settings and trust are others than at the last look: an admin changed them
+    /// on a page or by a command, and they hold for everybody.
+    fn has_new_files(&self) -> bool {
+        let files = [self.cx.config_files().user, TrustStore::file_of(&self.cx.dirs.state)];
+        let stamps = files.map(|path| FileStamp::of_path(&path));
+        let mut known = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = known.replace(stamps.clone());
+        before.is_some_and(|before| before != stamps)
     }
 
     fn entry_name(&self, scope: SettingScope) -> (String, String) {

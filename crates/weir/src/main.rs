@@ -16,6 +16,7 @@ mod failure;
 mod familiar;
 mod log;
 mod options;
+mod review;
 mod supervised;
 mod terminal;
 

@@ -28,6 +28,7 @@ mod memory;
 mod permissions;
 mod plugins;
 mod recipes;
+mod review;
 mod run;
 mod serve;
 mod session_flags;
@@ -77,6 +78,7 @@ pub(crate) use plugins::{PluginArgs, PluginEnableArgs, PluginsCommand};
 pub(crate) use recipes::{
     RecipeArgs, RecipesAcceptArgs, RecipesAddArgs, RecipesCommand, RecipesRejectArgs,
 };
+pub(crate) use review::{EditFlags, ReviewFlags};
 pub(crate) use run::{DemoArgs, OutputFormat, RunArgs};
 pub(crate) use serve::ServeArgs;
 pub(crate) use session_flags::SessionFlags;

@@ -1,5 +1,6 @@
 //! `weir config`: settings with the origin of each value.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use weir_tui::compose::editor;
 
 use crate::failure::usage;
 use crate::options::{ConfigCommand, ConfigSetArgs};
+use crate::review::{ReviewOutcome, ReviewSubject, settle_review};
 use crate::terminal::{err_message, format_table, out_json, out_line};
 
 mod inbox;
@@ -125,9 +127,14 @@ fn write_setting(cx: &InstallationContext, args: &ConfigSetArgs) -> anyhow::Resu
     }
     let files = cx.config_files();
     let path = if args.project { files.project_for_writing()? } else { &files.user };
+    if args.review.is_given() && review_setting(cx, args, path)? == ReviewOutcome::Previewed {
+        return Ok(());
+    }
     config::set_value(path, &args.key, &args.value)?;
-    // Read as it will be, so that what has no effect here is said now and not later.
-    let config = cx.config()?;
+    // Read as it will be, so that what has no effect here is said now and not later; the settings may have
+    // been read before, for a look at the change.
+    let again = cx.reloaded_in_folder(&cx.folder)?;
+    let config = again.config()?;
     let ours = path.display().to_string();
     let origin = config.origin_of_key(&args.key);
     if !origin.to_string().starts_with(&ours) {
@@ -136,7 +143,32 @@ fn write_setting(cx: &InstallationContext, args: &ConfigSetArgs) -> anyhow::Resu
             args.key
         ));
     }
-    out_line(&format!("{} is set in {ours}", args.key))
+    match args.json.json {
+        true => out_json(&json!({ "key": args.key, "place": ours })),
+        false => out_line(&format!("{} is set in {ours}", args.key)),
+    }
+}
+
+/// Shows a change of a setting, or holds it against what was shown.
+fn review_setting(
+    cx: &InstallationContext,
+    args: &ConfigSetArgs,
+    path: &Path,
+) -> anyhow::Result<ReviewOutcome> {
+    let place = path.display().to_string();
+    let (key, value) = (visible_text(&args.key), visible_text(&args.value));
+    let mut text = format!("{key} = {value}\nIn: {}\n", visible_text(&place));
+    let entries = setting_entries(cx.config()?);
+    if let Some(entry) = entries.iter().find(|entry| entry.key == args.key) {
+        let (now, origin) = (setting_value_text(&entry.value), visible_text(&entry.origin));
+        text.push_str(&format!("Now: {} ({origin})\n", visible_text(&now)));
+        text.push_str(&format!("{}\n", entry.description));
+    }
+    let identity = json!([args.key, args.value, place]).to_string();
+    let (deed, question) = ("config set", "Set it?");
+    let reviewed =
+        ReviewSubject { deed, text: &text, question, identity: &identity, editable: None };
+    settle_review(&args.review, &reviewed, args.json.json)
 }
 
 fn edit_config_file(cx: &InstallationContext, is_project: bool) -> anyhow::Result<()> {

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
 use weir_core::governance::rules::{Rule, RuleAction, RuleOrigin, RuleSet};
 use weir_core::ids::SessionId;
 use weir_core::view::plain::visible_text;
 use weir_engine::engine::{SessionOptions, SessionResources, load};
 use weir_engine::ports::{FileMark, Store};
 use weir_engine::scene::SceneOptions;
+use weir_install::catalogue::rules::{check_rule_tools, describe_rule_action, parse_checked_rule};
 use weir_install::config;
 use weir_install::context::InstallationContext;
 use weir_install::session_ids;
@@ -18,7 +20,8 @@ use weir_install::wiring::{self, SESSION_RULE, SessionOverrides};
 use weir_scripted_model::ScriptedModel;
 
 use crate::failure::{engine_failure, usage};
-use crate::options::{PermissionsCommand, RuleAddArgs, RuleRemoveArgs, UnmarkArgs};
+use crate::options::{JsonFlag, PermissionsCommand, RuleAddArgs, RuleRemoveArgs, UnmarkArgs};
+use crate::review::{ReviewOutcome, ReviewSubject, settle_review};
 use crate::terminal::{err_message, format_table, out_json, out_line};
 
 #[cfg(test)]
@@ -43,7 +46,7 @@ pub(crate) async fn run_permissions_command(
 fn list_rules(cx: &InstallationContext, as_json: bool) -> anyhow::Result<()> {
     let workspace = cx.open_workspace()?;
     let rules = wiring::session_rules(cx, &workspace, &SessionOverrides::default(), None)?;
-    check_tools(&rules)?;
+    check_rule_tools(&rules)?;
     if as_json {
         return out_json(&rules.iter().collect::<Vec<_>>());
     }
@@ -92,38 +95,21 @@ async fn unmark_file(cx: &InstallationContext, args: &UnmarkArgs) -> anyhow::Res
     ))
 }
 
-/// Rules that name a tool which does not exist.
-fn check_tools(rules: &RuleSet) -> anyhow::Result<()> {
-    let tools = weir_tools::built_in_tools();
-    let known: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-    match rules.check_tools(&known).first() {
-        Some(error) => Err(usage(error.to_string())),
-        None => Ok(()),
-    }
-}
-
-/// The rule, understood for this workspace; a rule that can never match is refused.
-fn parse_checked_rule(
-    cx: &InstallationContext,
-    action: RuleAction,
-    text: &str,
-    origin: RuleOrigin,
-) -> anyhow::Result<Rule> {
-    let workspace = cx.open_workspace()?;
-    let mut set = RuleSet::new(wiring::rule_context(cx, &workspace));
-    let rule = set.parse_rule(action, text, origin).map_err(|error| usage(error.to_string()))?;
-    set.add(rule.clone());
-    check_tools(&set)?;
-    Ok(rule)
-}
-
 async fn add_permission_rule(cx: &InstallationContext, args: &RuleAddArgs) -> anyhow::Result<()> {
     let action = RuleAction::from(args.action);
+    if review_added_rule(cx, args, action)? == ReviewOutcome::Previewed {
+        return Ok(());
+    }
     if let Some(session) = &args.target.session {
         let rule = parse_checked_rule(cx, action, &args.rule, RuleOrigin::new(SESSION_RULE))?;
         let shown = rule.text().to_owned();
         let id = change_session(cx, session, |rules| rules.add(rule)).await?;
-        return out_line(&format!("{action} {shown} is added to session {id}"));
+        let told = json!({ "action": action, "rule": shown, "place": id });
+        return print_change(
+            args.json,
+            &told,
+            &format!("{action} {shown} is added to session {id}"),
+        );
     }
     let files = cx.config_files();
     let path = if args.target.project { files.project_for_writing()? } else { &files.user };
@@ -143,12 +129,87 @@ async fn add_permission_rule(cx: &InstallationContext, args: &RuleAddArgs) -> an
     }
     let place = path.display();
     let word = if is_new { "is added to" } else { "is already in" };
-    out_line(&format!("{action} {} {word} {place}", rule.text()))
+    let told = json!({ "action": action, "rule": rule.text(), "place": path, "new": is_new });
+    print_change(args.json, &told, &format!("{action} {} {word} {place}", rule.text()))
+}
+
+fn print_change(flag: JsonFlag, told: &Value, text: &str) -> anyhow::Result<()> {
+    match flag.json {
+        true => out_json(told),
+        false => out_line(text),
+    }
+}
+
+/// Shows a rule that would be added, or holds it against what was shown.
+fn review_added_rule(
+    cx: &InstallationContext,
+    args: &RuleAddArgs,
+    action: RuleAction,
+) -> anyhow::Result<ReviewOutcome> {
+    if !args.review.is_given() {
+        return Ok(ReviewOutcome::Unsaid);
+    }
+    let files = cx.config_files();
+    let (place, about) = match (&args.target.session, args.target.project) {
+        (Some(session), _) => (format!("session {session}"), "this session alone"),
+        (None, true) => {
+            let path = files.project_for_writing()?;
+            (path.display().to_string(), "whoever trusts this workspace")
+        }
+        (None, false) => (files.user.display().to_string(), "all your workspaces"),
+    };
+    let rule = parse_checked_rule(cx, action, &args.rule, RuleOrigin::new(place.clone()))?;
+    let does = describe_rule_action(action);
+    let text = format!(
+        "{action} {}\n{does}, in {about}.\nKept in: {}\n",
+        visible_text(rule.text()),
+        visible_text(&place)
+    );
+    let identity = json!([action, rule.text(), place]).to_string();
+    let (deed, question) = ("permissions add", "Add it?");
+    let reviewed =
+        ReviewSubject { deed, text: &text, question, identity: &identity, editable: None };
+    settle_review(&args.review, &reviewed, args.json.json)
+}
+
+/// Shows rules that would be removed, or holds them against what was shown.
+fn review_removed_rules(args: &RuleRemoveArgs, places: &[&Path]) -> anyhow::Result<ReviewOutcome> {
+    if !args.review.is_given() {
+        return Ok(ReviewOutcome::Unsaid);
+    }
+    let text = args.rule.trim();
+    let mut found = Vec::new();
+    for path in places {
+        found.extend(config::find_rules(path, text)?);
+    }
+    if found.is_empty() {
+        return Err(no_such_rule(text, places));
+    }
+    let line = |rule: &config::RawRule| {
+        format!("{} {}, in {}\n", rule.action, visible_text(&rule.text), rule.origin)
+    };
+    let mut shown: String = found.iter().map(line).collect();
+    if found.iter().any(|rule| rule.action != RuleAction::Allow) {
+        shown.push_str("Without it, calls that match it may run that it kept from running.\n");
+    }
+    let (deed, question) = ("permissions remove", "Remove it?");
+    let reviewed = ReviewSubject { deed, text: &shown, question, identity: text, editable: None };
+    settle_review(&args.review, &reviewed, args.json.json)
+}
+
+fn no_such_rule(text: &str, places: &[&Path]) -> anyhow::Error {
+    usage(format!(
+        "there is no rule {text} in {}; `weir permissions list` lists the rules",
+        places.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" or ")
+    ))
 }
 
 async fn remove(cx: &InstallationContext, args: &RuleRemoveArgs) -> anyhow::Result<()> {
     let text = args.rule.trim();
     if let Some(session) = &args.target.session {
+        if args.review.is_given() {
+            return Err(usage("a rule of a session is removed without a look at it first"));
+        }
         let mut had = false;
         let id = change_session(cx, session, |rules| {
             had = rules.iter().any(|rule| rule.text() == text);
@@ -160,7 +221,8 @@ async fn remove(cx: &InstallationContext, args: &RuleRemoveArgs) -> anyhow::Resu
         if !had {
             return Err(usage(format!("session {id} has no rule {text}")));
         }
-        return out_line(&format!("{text} is removed from session {id}"));
+        let told = json!([{ "rule": text, "place": id }]);
+        return print_change(args.json, &told, &format!("{text} is removed from session {id}"));
     }
     let files = cx.config_files();
     let every: [&Path; 3] = [&files.user, &files.here, &files.project];
@@ -169,6 +231,9 @@ async fn remove(cx: &InstallationContext, args: &RuleRemoveArgs) -> anyhow::Resu
         (_, true) => &every[..1],
         _ => &every[..],
     };
+    if review_removed_rules(args, places)? == ReviewOutcome::Previewed {
+        return Ok(());
+    }
     let mut removed = Vec::new();
     for path in places {
         if *path == files.project.as_path() && path.exists() {
@@ -177,15 +242,16 @@ async fn remove(cx: &InstallationContext, args: &RuleRemoveArgs) -> anyhow::Resu
         removed.extend(config::remove_rule(path, text)?);
     }
     if removed.is_empty() {
-        return Err(usage(format!(
-            "there is no rule {text} in {}; `weir permissions list` lists the rules",
-            places.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" or ")
-        )));
+        return Err(no_such_rule(text, places));
     }
-    for rule in removed {
-        out_line(&format!("{} {} is removed from {}", rule.action, rule.text, rule.origin))?;
-    }
-    Ok(())
+    let line = |rule: &config::RawRule| {
+        format!("{} {} is removed from {}", rule.action, rule.text, rule.origin)
+    };
+    let told = removed.iter().map(|rule| {
+        json!({ "action": rule.action, "rule": rule.text, "place": rule.origin.to_string() })
+    });
+    let lines: Vec<String> = removed.iter().map(line).collect();
+    print_change(args.json, &told.collect(), &lines.join("\n"))
 }
 
 /// Changes the rules of a session that is at rest. The change is a fact of its journal.

@@ -14,6 +14,7 @@ use weir_install::wiring;
 
 use crate::failure::{exit, usage};
 use crate::options::{JsonFlag, PluginArgs, PluginEnableArgs, PluginsCommand};
+use crate::review::{ReviewOutcome, ReviewSubject, settle_review};
 use crate::terminal::{confirm_by_person, format_table, is_attended, out_json, out_line};
 
 /// Lists, shows, switches on and off.
@@ -122,10 +123,20 @@ async fn enable_plugin(
     if args.hash.as_ref().is_some_and(|hash| *hash != offer.hash) {
         return Err(usage(format!("the hash of {id} is {}, not the one given", offer.hash)));
     }
-    if !args.json.json {
-        out_line(described(&offer).trim_end())?;
+    let text = described(&offer);
+    if !args.json.json && !args.review.is_given() {
+        out_line(text.trim_end())?;
     }
-    let told = args.yes || args.hash.is_some();
+    let identity = json!([offer.id, offer.hash, offer.powers, offer.files]).to_string();
+    let (deed, question) = ("plugins enable", "Enable it?");
+    let reviewed =
+        ReviewSubject { deed, text: &text, question, identity: &identity, editable: None };
+    let agreed = match settle_review(&args.review, &reviewed, args.json.json)? {
+        ReviewOutcome::Previewed => return Ok(ExitCode::SUCCESS),
+        ReviewOutcome::Agreed => true,
+        ReviewOutcome::Unsaid => false,
+    };
+    let told = agreed || args.yes || args.hash.is_some();
     if !told && (args.json.json || !is_attended()) {
         return Err(usage(format!(
             "nobody can be asked here; read what the plugin may do with `weir plugins show {id}`, \

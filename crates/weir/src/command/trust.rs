@@ -6,18 +6,16 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::view::plain::visible_text;
-use weir_engine::ports::Clock as _;
-use weir_install::config::WorkspaceConfig;
+use weir_install::catalogue::trust_review::{TrustReview, review_workspace, save_trust_record};
 use weir_install::context::InstallationContext;
 use weir_install::trust::{
-    FileSnapshot, OfferKind, TrustOffer, TrustRecord, TrustStore, WorkspaceTrust,
-    collect_trust_offers, find_governed_files, judge_record, judge_workspace, offer_row,
-    snapshot_files, summarize_offers,
+    OfferKind, TrustOffer, TrustStore, WorkspaceTrust, judge_record, judge_workspace, offer_row,
+    summarize_offers,
 };
-use weir_install::wiring::{self, SystemClock};
 
 use crate::failure::{exit, usage};
 use crate::options::TrustArgs;
+use crate::review::{ReviewOutcome, ReviewSubject, settle_review};
 use crate::terminal::{confirm_by_person, format_table, is_attended, out_json, out_line};
 
 /// Scripts, files and profiles that are shown to a person; `--json` names all.
@@ -44,32 +42,38 @@ pub(crate) fn run_trust_command(
     }
 }
 
-/// What a person is shown, and what they then trust.
-struct TrustReview {
-    offers: Vec<TrustOffer>,
-    files: FileSnapshot,
-}
-
 fn grant_trust(cx: &InstallationContext, args: &TrustArgs) -> anyhow::Result<ExitCode> {
+    if cx.project != cx.folder {
+        return Err(usage(format!(
+            "{} is a worktree of a session, which is trusted as its project is: weir trust {}",
+            cx.folder.display(),
+            cx.project.display()
+        )));
+    }
     // A damaged file would be found when the answer is written: that is too late.
     TrustStore::read_from_state(&cx.dirs.state).map_err(usage)?;
     let shown = review_workspace(cx)?;
     let trusted = cx.workspace_trust();
-    if !args.yes && args.json.json {
+    let agreed = match review_trust(cx, args, &shown)? {
+        ReviewOutcome::Previewed => return Ok(ExitCode::SUCCESS),
+        ReviewOutcome::Agreed => true,
+        ReviewOutcome::Unsaid => args.yes,
+    };
+    if !agreed && args.json.json {
         out_json(&as_json(cx, trusted, &shown))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if !args.yes && !trusted.is_trusted() && !is_attended() {
+    if !agreed && !trusted.is_trusted() && !is_attended() {
         return Err(usage(
             "nobody can be asked here; review what would be trusted with `weir trust --json`, then \
              confirm with `weir trust --yes`",
         ));
     }
-    if !args.json.json {
-        out_line(&describe_trust_review(cx, trusted, &shown))?;
+    if !args.json.json && !args.review.is_given() {
+        out_line(&describe_trust_review(cx, trusted, &shown, FILES_SHOWN_MAX))?;
     }
     if !trusted.is_trusted() {
-        if !args.yes && !confirm_by_person(&trust_question(cx, &shown))? {
+        if !agreed && !confirm_by_person(&trust_question(cx, &shown))? {
             out_line("Not trusted; nothing was changed.")?;
             return Ok(ExitCode::from(exit::FAILED));
         }
@@ -84,33 +88,27 @@ fn grant_trust(cx: &InstallationContext, args: &TrustArgs) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads everything that would be trusted. Files are hashed before and after they are understood:
-/// what is shown is what is trusted.
-fn review_workspace(cx: &InstallationContext) -> anyhow::Result<TrustReview> {
-    let cannot =
-        |why: String| usage(format!("this workspace cannot be trusted: {}", visible_text(&why)));
-    let found = find_governed_files(&cx.folder).map_err(cannot)?;
-    let files = snapshot_files(&found).map_err(cannot)?;
-    // Read as trusted too: what is wrong in it is said now and not at the next run.
-    WorkspaceConfig::load(&cx.config_files(), &cx.environment, true)?;
-    let config = WorkspaceConfig::load(&cx.config_files(), &cx.environment, false)?;
-    let offers = collect_trust_offers(&config.withheld, &found).map_err(cannot)?;
-    check_unchanged(cx, &files)?;
-    Ok(TrustReview { offers, files })
-}
-
-fn check_unchanged(cx: &InstallationContext, files: &FileSnapshot) -> anyhow::Result<()> {
-    match find_governed_files(&cx.folder).and_then(|found| snapshot_files(&found)) {
-        Ok(now) if now == *files => Ok(()),
-        _ => Err(usage("its files have changed meanwhile; nothing was trusted, review them again")),
+/// Shows all that would be trusted, or holds it against what was shown.
+fn review_trust(
+    cx: &InstallationContext,
+    args: &TrustArgs,
+    shown: &TrustReview,
+) -> anyhow::Result<ReviewOutcome> {
+    if !args.review.is_given() {
+        return Ok(ReviewOutcome::Unsaid);
     }
-}
-
-fn save_trust_record(cx: &InstallationContext, files: FileSnapshot) -> anyhow::Result<()> {
-    check_unchanged(cx, &files)?;
-    let trusted_at = SystemClock::default().now();
-    let record = TrustRecord { trusted_at, by: wiring::principal_name(cx), files };
-    TrustStore::add_record(&cx.dirs.state, &cx.folder, record)
+    // Whoever agrees to it later has no second look: nothing of it is shortened.
+    let text = describe_trust_review(cx, cx.workspace_trust(), shown, usize::MAX);
+    let identity = shown.hash(cx);
+    let question = trust_question(cx, shown);
+    let reviewed = ReviewSubject {
+        deed: "trust",
+        text: &text,
+        question: &question,
+        identity: &identity,
+        editable: None,
+    };
+    settle_review(&args.review, &reviewed, args.json.json)
 }
 
 fn trust_question(cx: &InstallationContext, shown: &TrustReview) -> String {
@@ -125,15 +123,17 @@ fn describe_trust_review(
     cx: &InstallationContext,
     trust: &WorkspaceTrust,
     shown: &TrustReview,
+    files_max: usize,
 ) -> String {
     let folder = visible_text(&cx.folder.display().to_string());
     let mut text = format!("{folder} is {trust}.\n");
     let changes = trust.file_changes();
-    for change in changes.iter().take(CHANGES_SHOWN_MAX) {
+    let changes_max = files_max.max(CHANGES_SHOWN_MAX);
+    for change in changes.iter().take(changes_max) {
         text.push_str(&format!("  {:<8} {}\n", change.change, visible_text(&change.path)));
     }
-    if changes.len() > CHANGES_SHOWN_MAX {
-        let more = changes.len() - CHANGES_SHOWN_MAX;
+    if changes.len() > changes_max {
+        let more = changes.len() - changes_max;
         text.push_str(&format!("  and {more} more (`weir trust --json` lists all)\n"));
     }
     if shown.offers.is_empty() {
@@ -143,11 +143,11 @@ fn describe_trust_review(
         text.push_str(&format!("\nThis is what trust {word}:\n"));
         let is_file = |offer: &&TrustOffer| offer.kind <= OfferKind::Profile;
         let files = shown.offers.iter().filter(is_file).count();
-        if files > FILES_SHOWN_MAX {
-            let more = files - FILES_SHOWN_MAX;
+        if files > files_max {
+            let more = files - files_max;
             text.push_str(&format!("  {more} more files (`weir trust --json` lists all)\n"));
         }
-        let rows = shown.offers.iter().skip(files.saturating_sub(FILES_SHOWN_MAX)).map(offer_row);
+        let rows = shown.offers.iter().skip(files.saturating_sub(files_max)).map(offer_row);
         for line in format_table(&rows.collect::<Vec<_>>()).lines() {
             text.push_str(&format!("  {line}\n"));
         }

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::JsonFlag;
+use super::{JsonFlag, ReviewFlags};
 use super::{TimeSpan, parse_time_span};
 
 /// What `weir mcp-servers` can do.
@@ -100,6 +100,8 @@ pub(crate) struct McpApproveArgs {
     /// Do not ask for confirmation, for use in scripts
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use weir_core::governance::label::Taint;
 
-use super::{JsonFlag, PermissionWord};
+use super::{JsonFlag, PermissionWord, ReviewFlags};
 
 /// `weir permissions`.
 #[derive(Debug, Subcommand)]
@@ -95,6 +95,10 @@ pub(crate) struct RuleAddArgs {
     pub(crate) rule: String,
     #[command(flatten)]
     pub(crate) target: RuleTarget,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
+    #[command(flatten)]
+    pub(crate) json: JsonFlag,
 }
 
 /// Remove a rule from all files, or only from the one given
@@ -107,6 +111,10 @@ pub(crate) struct RuleRemoveArgs {
     pub(crate) rule: String,
     #[command(flatten)]
     pub(crate) target: RuleTarget,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
+    #[command(flatten)]
+    pub(crate) json: JsonFlag,
 }
 
 /// Explain why a call would be allowed, asked about or denied, without making it

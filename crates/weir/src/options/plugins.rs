@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::JsonFlag;
+use super::{JsonFlag, ReviewFlags};
 
 /// What `weir plugins` can do.
 #[derive(Debug, Subcommand)]
@@ -43,6 +43,8 @@ pub(crate) struct PluginEnableArgs {
     /// Enable it only if its hash is this one, as `weir plugins show` prints it
     #[arg(long, value_name = "SHA256")]
     pub(crate) hash: Option<String>,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::JsonFlag;
+use super::{JsonFlag, ModelsCommand, ReviewFlags};
 
 /// List known models: context window, prices, capabilities, and whether a key is set
 #[derive(Debug, Args)]
@@ -102,6 +102,10 @@ pub(crate) struct ConfigSetArgs {
     /// Change your own configuration (default)
     #[arg(long)]
     pub(crate) user: bool,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
+    #[command(flatten)]
+    pub(crate) json: JsonFlag,
 }
 
 /// Which proposed setting is accepted, and how.
@@ -115,6 +119,8 @@ pub(crate) struct ConfigAcceptArgs {
     #[arg(long)]
     pub(crate) untrusted: bool,
     #[command(flatten)]
+    pub(crate) review: ReviewFlags,
+    #[command(flatten)]
     pub(crate) json: JsonFlag,
 }
 
@@ -123,6 +129,8 @@ pub(crate) struct ConfigAcceptArgs {
 pub(crate) struct ConfigRejectArgs {
     /// Key of the setting (`weir config inbox`)
     pub(crate) key: String,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }

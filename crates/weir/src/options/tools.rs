@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::JsonFlag;
+use super::{JsonFlag, ReviewFlags};
 
 /// `weir tools`.
 #[derive(Debug, Subcommand)]
@@ -69,6 +69,8 @@ pub(crate) struct ToolsAcceptArgs {
     /// Do not ask for confirmation, for use in scripts
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::JsonFlag;
+use super::{JsonFlag, ReviewFlags};
 
 /// Trust a workspace: let its files define hooks, MCP servers, scripts and allow rules
 #[derive(Debug, Args)]
@@ -29,14 +29,16 @@ pub(crate) struct TrustArgs {
     #[arg(value_name = "DIR", conflicts_with = "list")]
     pub(crate) folder: Option<PathBuf>,
     /// List the workspaces that you trusted, and whether they still are trusted
-    #[arg(long, conflicts_with_all = ["remove", "yes"])]
+    #[arg(long, conflicts_with_all = ["remove", "yes", "preview", "as_shown"])]
     pub(crate) list: bool,
     /// Stop trusting the workspace
-    #[arg(long, conflicts_with = "yes")]
+    #[arg(long, conflicts_with_all = ["yes", "preview", "as_shown"])]
     pub(crate) remove: bool,
     /// Do not ask for confirmation, for use in scripts
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }

@@ -16,6 +16,7 @@ use weir_install::context::InstallationContext;
 use super::setting_value_text;
 use crate::failure::{exit, usage};
 use crate::options::{ConfigAcceptArgs, ConfigRejectArgs, JsonFlag};
+use crate::review::{ReviewOutcome, ReviewSubject, settle_review};
 use crate::terminal::{confirm_by_person, err_message, is_attended, out_json, out_line};
 
 fn as_json(proposal: &Proposal) -> Value {
@@ -77,8 +78,19 @@ pub(super) async fn accept_setting(
 ) -> anyhow::Result<ExitCode> {
     let proposal = proposed::find_waiting(cx, &args.key).await?;
     let read = proposed::check_acceptable(cx, &proposal, args.untrusted)?;
+    let text = describe_proposal(cx, &proposal)?;
+    let identity = as_json(&proposal).to_string();
+    let (deed, question) = ("config accept", "Accept it?");
+    let reviewed =
+        ReviewSubject { deed, text: &text, question, identity: &identity, editable: None };
+    let agreed = match settle_review(&args.review, &reviewed, args.json.json)? {
+        ReviewOutcome::Previewed => return Ok(ExitCode::SUCCESS),
+        ReviewOutcome::Agreed => true,
+        ReviewOutcome::Unsaid => false,
+    };
     match &args.value {
         Some(value) => check_named_value(&read, value)?,
+        None if agreed => {}
         None if args.json.json || !is_attended() => {
             return Err(usage(format!(
                 "nobody can be asked here: name the value that you read: `weir config accept {} VALUE`",
@@ -87,10 +99,10 @@ pub(super) async fn accept_setting(
         }
         None => {}
     }
-    if !args.json.json {
-        out_line(&describe_proposal(cx, &proposal)?)?;
+    if !args.json.json && !agreed {
+        out_line(&text)?;
     }
-    if args.value.is_none() && !confirm_by_person("Accept it?")? {
+    if args.value.is_none() && !agreed && !confirm_by_person("Accept it?")? {
         out_line("Not accepted; it stays in the inbox.")?;
         return Ok(ExitCode::from(exit::FAILED));
     }
@@ -129,6 +141,13 @@ pub(super) async fn reject_setting(
     args: &ConfigRejectArgs,
 ) -> anyhow::Result<ExitCode> {
     let proposal = proposed::find_waiting(cx, &args.key).await?;
+    let (text, identity) = (describe_proposal(cx, &proposal)?, as_json(&proposal).to_string());
+    let (deed, question) = ("config reject", "Reject it?");
+    let reviewed =
+        ReviewSubject { deed, text: &text, question, identity: &identity, editable: None };
+    if settle_review(&args.review, &reviewed, args.json.json)? == ReviewOutcome::Previewed {
+        return Ok(ExitCode::SUCCESS);
+    }
     proposed::withdraw(cx, &proposal).await?;
     match args.json.json {
         true => out_json(&as_json(&proposal))?,

@@ -10,6 +10,7 @@ use weir_mcp::{PinDifference, ServerPin};
 
 use crate::failure::{exit, usage};
 use crate::options::McpApproveArgs;
+use crate::review::{ReviewOutcome, ReviewSubject, settle_review};
 use crate::terminal::{confirm_by_person, is_attended, out_json, out_line};
 
 pub(super) async fn approve_server(
@@ -17,7 +18,60 @@ pub(super) async fn approve_server(
     args: &McpApproveArgs,
 ) -> anyhow::Result<ExitCode> {
     let known = mcp::find_known_server(cx, &args.name).await?;
+    if args.review.is_given() {
+        return approve_as_shown(cx, &known, args).await;
+    }
     review_server(cx, &known, ApprovalPrompting { yes: args.yes, json: args.json.json }).await
+}
+
+/// Starts the server and shows what it is and offers, or approves what was shown.
+async fn approve_as_shown(
+    cx: &InstallationContext,
+    known: &KnownMcpServer,
+    args: &McpApproveArgs,
+) -> anyhow::Result<ExitCode> {
+    if known.uninstalled && known.declared.settings.enabled {
+        return Err(usage(format!(
+            "its package is not installed: `weir mcp-servers install {}` shows and installs it",
+            args.name
+        )));
+    }
+    let (pin, differences) = offer(cx, known, known.enabled_spec()?).await?;
+    let text = shown(known, &pin.listing, &differences);
+    let (identity, question) = (pin.hash(), format!("Approve {} as it is now?", args.name));
+    let reviewed = ReviewSubject {
+        deed: "mcp-servers approve",
+        text: &text,
+        question: &question,
+        identity: &identity,
+        editable: None,
+    };
+    if settle_review(&args.review, &reviewed, args.json.json)? != ReviewOutcome::Agreed {
+        return Ok(ExitCode::SUCCESS);
+    }
+    mcp::save_approval(cx, &known.declared, &pin).await?;
+    match args.json.json {
+        true => out_json(&approval_report(known, &pin, &differences))?,
+        false => {
+            let count = pin.listing.tools.len();
+            out_line(&format!("{} is approved: {count} tools.", args.name))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What programs are told of an approval.
+fn approval_report(
+    known: &KnownMcpServer,
+    pin: &ServerPin,
+    differences: &[PinDifference],
+) -> Value {
+    let words: Vec<&str> = differences.iter().map(|d| d.words.as_str()).collect();
+    let tools: Vec<&String> = pin.listing.tools.keys().collect();
+    json!({
+        "name": known.declared.name, "approved": true, "hash": pin.hash(), "differences": words,
+        "protocol": pin.listing.protocol, "tools": tools, "package": known.pinned_package(),
+    })
 }
 
 /// How a person is asked.
@@ -87,11 +141,5 @@ pub(super) async fn confirm_offer(
         let word = if same { "is unchanged since you approved it" } else { "is approved" };
         out_line(&format!("{name} {word}: {count} tools."))?;
     }
-    let words: Vec<&str> = differences.iter().map(|d| d.words.as_str()).collect();
-    let tools: Vec<&String> = pin.listing.tools.keys().collect();
-    let report = json!({
-        "name": name, "approved": true, "hash": pin.hash(), "differences": words,
-        "protocol": pin.listing.protocol, "tools": tools, "package": known.pinned_package(),
-    });
-    Ok((ExitCode::SUCCESS, report))
+    Ok((ExitCode::SUCCESS, approval_report(known, &pin, &differences)))
 }

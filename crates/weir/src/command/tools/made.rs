@@ -21,6 +21,7 @@ use weir_install::context::InstallationContext;
 
 use crate::failure::{exit, usage};
 use crate::options::{ToolNameArgs, ToolsAcceptArgs, ToolsAddArgs};
+use crate::review::{ReviewOutcome, ReviewSubject, settle_review};
 use crate::terminal::{confirm_by_person, is_attended, out_json, out_line};
 
 /// Largest file of a definition or its code.
@@ -103,11 +104,21 @@ pub(super) async fn accept_tool(
     let (_, found) = survey(cx).await?;
     let found = one(found, &args.name)?;
     require_usable(&found).await?;
-    if !args.json.json {
-        out_line(&described(&found))?;
+    let text = described(&found);
+    if !args.json.json && !args.review.is_given() {
+        out_line(&text)?;
     }
     trusted(&found, args.untrusted)?;
-    if !confirm_or_flag("Accept it?", args.yes)? {
+    let identity = as_json(&found).to_string();
+    let (deed, question) = ("tools accept", "Accept it?");
+    let reviewed =
+        ReviewSubject { deed, text: &text, question, identity: &identity, editable: None };
+    let agreed = match settle_review(&args.review, &reviewed, args.json.json)? {
+        ReviewOutcome::Previewed => return Ok(ExitCode::SUCCESS),
+        ReviewOutcome::Agreed => true,
+        ReviewOutcome::Unsaid => false,
+    };
+    if !agreed && !confirm_or_flag(question, args.yes)? {
         return Ok(ExitCode::from(exit::FAILED));
     }
     let kept = accepted(cx, &found, args.untrusted).await?;

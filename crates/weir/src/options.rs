@@ -88,7 +88,7 @@ pub(crate) use settings::{
     WorkflowsCommand,
 };
 pub(crate) use skills::{
-    SkillArgs, SkillsAcceptArgs, SkillsAddArgs, SkillsCommand, SkillsValidateArgs,
+    SkillArgs, SkillsAcceptArgs, SkillsAddArgs, SkillsCommand, SkillsRejectArgs, SkillsValidateArgs,
 };
 pub(crate) use tools::{ToolNameArgs, ToolsAcceptArgs, ToolsAddArgs, ToolsCommand};
 pub(crate) use trust::TrustArgs;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::ids::MemoryId;
-use weir_core::memory::{MemoryFact, MemoryKind, MemoryStatus, export_markdown};
+use weir_core::memory::{MemoryAction, MemoryFact, MemoryKind, MemoryStatus, export_markdown};
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::MemoryFilter;
 use weir_install::catalogue::proposed_settings;
@@ -38,10 +38,10 @@ pub(crate) async fn run_memory_command(
         MemoryCommand::Inbox(args) => show_inbox(cx, &args).await?,
         MemoryCommand::Accept(args) => change::accept_facts(cx, &args).await?,
         MemoryCommand::Reject(args) => {
-            change::set_facts_status(cx, &args.which, MemoryStatus::Rejected).await?;
+            change::drop_facts(cx, &args.which, MemoryAction::Reject).await?;
         }
         MemoryCommand::Forget(args) => {
-            change::set_facts_status(cx, &args.which, MemoryStatus::Forgotten).await?;
+            change::drop_facts(cx, &args.which, MemoryAction::Forget).await?;
         }
         MemoryCommand::Export(args) => export_facts(cx, &args).await?,
     }

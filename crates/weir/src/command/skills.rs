@@ -130,6 +130,7 @@ async fn show_skill(cx: &InstallationContext, args: &SkillArgs) -> anyhow::Resul
             Ok((text, files)) => {
                 value["sha256"] = json!(sha256_hex(text));
                 value["files"] = json!(files);
+                value["edited"] = json!(proposals::describe_edit(cx, &skill.name, text).await?);
                 value["text"] = json!(String::from_utf8_lossy(text));
             }
             Err(why) => value["unreadable"] = json!(why),
@@ -137,7 +138,13 @@ async fn show_skill(cx: &InstallationContext, args: &SkillArgs) -> anyhow::Resul
         out_json(&value)?;
         return Ok(ExitCode::SUCCESS);
     }
-    out_line(&describe_skill(skill, &read))?;
+    let mut text = describe_skill(skill, &read);
+    if let Ok((bytes, _)) = &read
+        && let Some(edit) = proposals::describe_edit(cx, &skill.name, bytes).await?
+    {
+        text = format!("{}\n\nEdited: {}", text.trim_end(), visible_text(&edit));
+    }
+    out_line(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

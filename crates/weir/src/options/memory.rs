@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use weir_core::memory::{IMPORTANCE_DEFAULT, MemoryKind, MemoryStatus};
 
-use super::JsonFlag;
+use super::{EditFlags, JsonFlag, ReviewFlags};
 
 /// `weir memory`.
 #[derive(Debug, Subcommand)]
@@ -127,6 +127,8 @@ pub(crate) struct MemoryIdsArgs {
     #[arg(required = true, value_name = "ID")]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
+    pub(crate) review: ReviewFlags,
+    #[command(flatten)]
     pub(crate) json: JsonFlag,
 }
 
@@ -137,8 +139,11 @@ pub(crate) struct MemoryIdsArgs {
                   replaces another does so now. A fact written while private data was in the \
                   context no longer counts as private, unless you add --private: read it first. A \
                   fact based on outside content stays untrusted: a model gets it as data, never as \
-                  an instruction.",
-    after_help = "Examples:\n  weir memory accept 3f2a\n  weir memory accept 3f2a 91c0 --private"
+                  an instruction. With --text or --edit one fact is accepted in your own words; \
+                  those that were proposed are kept beside it as replaced.",
+    after_help = "Examples:\n  weir memory accept 3f2a\n  weir memory accept 3f2a 91c0 --private\n  \
+        weir memory accept 3f2a --edit\n  \
+        weir memory accept 3f2a --text \"Releases are cut on Mondays\""
 )]
 pub(crate) struct MemoryAcceptArgs {
     #[command(flatten)]
@@ -146,6 +151,8 @@ pub(crate) struct MemoryAcceptArgs {
     /// Mark the facts as private: sessions that use them count as holding private data
     #[arg(long)]
     pub(crate) private: bool,
+    #[command(flatten)]
+    pub(crate) words: EditFlags,
 }
 
 /// Reject facts: they are not used, and not proposed again

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::JsonFlag;
+use super::{EditFlags, JsonFlag, ReviewFlags};
 
 /// What `weir recipes` can do.
 #[derive(Debug, Subcommand)]
@@ -22,7 +22,8 @@ pub(crate) enum RecipesCommand {
     #[command(
         visible_alias = "approve",
         after_help = "Examples:\n  weir recipes accept learned-add-shopping-1f2e3d4c\n  \
-                      weir recipes accept rename-across-files"
+                      weir recipes accept rename-across-files\n  \
+                      weir recipes accept learned-add-shopping-1f2e3d4c --edit"
     )]
     Accept(RecipesAcceptArgs),
     /// Reject a recipe permanently, or (--for) only for messages with certain words
@@ -64,6 +65,10 @@ pub(crate) struct RecipesAcceptArgs {
     /// Do not ask for confirmation, for use in scripts
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) words: EditFlags,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }

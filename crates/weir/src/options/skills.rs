@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::JsonFlag;
+use super::{EditFlags, JsonFlag, ReviewFlags};
 
 /// What `weir skills` can do.
 #[derive(Debug, Subcommand)]
@@ -31,12 +31,13 @@ pub(crate) enum SkillsCommand {
     #[command(
         visible_alias = "approve",
         after_help = "Examples:\n  weir skills accept release-notes\n  \
-                      weir skills accept release-notes --untrusted"
+                      weir skills accept release-notes --untrusted\n  \
+                      weir skills accept release-notes --edit"
     )]
     Accept(SkillsAcceptArgs),
     /// Reject a proposed skill
     #[command(after_help = "Example:\n  weir skills reject release-notes")]
-    Reject(SkillArgs),
+    Reject(SkillsRejectArgs),
 }
 
 /// One skill.
@@ -79,6 +80,21 @@ pub(crate) struct SkillsAcceptArgs {
     /// Do not ask for confirmation, for use in scripts
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) words: EditFlags,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
+    #[command(flatten)]
+    pub(crate) json: JsonFlag,
+}
+
+/// Which proposal is rejected.
+#[derive(Debug, Args)]
+pub(crate) struct SkillsRejectArgs {
+    /// Name of the skill
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
     #[command(flatten)]
     pub(crate) json: JsonFlag,
 }

@@ -277,3 +277,75 @@ fn c6_memory_proposed_is_told_and_its_export_is_replayed() {
     house.ok(&["sessions", "export", session, "-o", &file.display().to_string()]);
     assert!(house.ok(&["replay", "../session.jsonl"]).starts_with("the same: "));
 }
+
+#[tokio::test]
+async fn r10_a_fact_is_accepted_in_the_persons_own_words() {
+    let house = TestInstallation::new();
+    let id = proposed(&house, "Releases are cut on Fridays", |_| ()).await;
+    let accept = ["memory", "accept", id.as_str()];
+    let with = |more: &[&str]| -> Vec<String> {
+        accept.iter().chain(more).map(ToString::to_string).collect()
+    };
+    let refused = |more: &[&str], why: &str| {
+        let words = with(more);
+        let error = house.usage_error(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(error.contains(why), "{more:?}: {error}");
+    };
+    let key = concat!("sk-ant-", "api03-aaaaaaaaaaaaaaaaaaaaaaaa");
+    let long = "word ".repeat(100);
+    refused(&["--text", ""], "no words");
+    refused(&["--text", "one\ntwo"], "one line");
+    refused(&["--text", &long], "characters");
+    refused(&["--text", &format!("The key is {key}")], "key or password");
+    let other = proposed(&house, "Deploys go out on Tuesdays", |_| ()).await;
+    refused(&[other.as_str(), "--text", "On Mondays"], "one fact");
+    assert_eq!(texts(&house.json(&["memory", "inbox", "--json"])).len(), 2, "all of it waits");
+
+    // It is seen first, and what was seen is what counts.
+    let words = "Releases are cut on Mondays";
+    let shown = house.json(&[&accept[..], &["--text", words, "--preview", "--json"]].concat());
+    let text = shown["shown"].as_str().expect("a text");
+    assert!(text.contains(words) && text.contains("cut on Fridays"), "{text}");
+    assert_eq!(shown["editable"], words);
+    let hash = shown["as_shown"].as_str().expect("a hash").to_owned();
+    refused(&["--text", "Something else", "--as-shown", &hash], "it is not what was shown");
+    refused(&["--as-shown", &hash], "it is not what was shown");
+    let done = house.ok(&[&accept[..], &["--text", words, "--as-shown", &hash]].concat());
+    for part in ["is accepted in your words", words, "instead of: Releases are cut on Fridays"] {
+        assert!(done.contains(part), "{part}: {done}");
+    }
+    let kept = house.json(&["memory", "list", "--json"]);
+    assert_eq!(texts(&kept), [words]);
+    assert!(kept[0]["source"]["edited_by"].is_string(), "{kept}");
+    assert_eq!(kept[0]["source"]["session"], "s1", "it is from where it is from");
+    let replaced = house.json(&["memory", "list", "--status", "superseded", "--json"]);
+    assert_eq!(texts(&replaced), ["Releases are cut on Fridays"]);
+}
+
+#[tokio::test]
+async fn r10_a_fact_is_changed_in_the_editor_before_it_is_accepted() {
+    let house = TestInstallation::new();
+    let id = proposed(&house, "Releases are cut on Fridays", |new| {
+        new.label = Label::external("example.org");
+    })
+    .await;
+    let (accept, editor) = (["memory", "accept", id.as_str(), "--edit"], house.at("editor.sh"));
+    let house = house.with_variable("EDITOR", &format!("sh {}", editor.display()));
+    for (script, why) in [
+        ("true\n", "the words were not changed"),
+        ("exit 3\n", "nothing was accepted"),
+        ("printf '' > \"$1\"\n", "no words"),
+        ("printf 'a\\nb' > \"$1\"\n", "one line"),
+    ] {
+        house.write(&editor, script);
+        let error = house.usage_error(&accept);
+        assert!(error.contains(why), "{script}: {error}");
+    }
+    assert_eq!(texts(&house.json(&["memory", "inbox", "--json"])).len(), 1);
+    house.write(&editor, "sed -i s/Fridays/Mondays/ \"$1\"\n");
+    let done = house.ok(&accept);
+    assert!(done.contains("Releases are cut on Mondays"), "{done}");
+    // A changed word makes a stranger's sentence nobody's own.
+    assert!(done.contains("It stays untrusted"), "{done}");
+    assert_eq!(house.json(&["memory", "list", "--json"])[0]["untrusted"], true);
+}

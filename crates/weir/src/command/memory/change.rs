@@ -1,18 +1,21 @@
 //! `weir memory add`, `accept`, `reject` and `forget`: what a person decides about facts.
 
-use weir_core::governance::filter::redact_text;
+use serde_json::json;
 use weir_core::governance::label::Label;
 use weir_core::memory::{
-    BY_PERSON, MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, fact_text,
-    fact_topics, marked_private, private_by_person,
+    BY_PERSON, MemoryAction, MemoryDecision, MemoryEdit, MemoryFact, MemoryKeep, MemoryKind,
+    MemorySource, MemoryStatus, NewMemory, fact_hash, fact_topics, private_by_person,
 };
+use weir_engine::memory::decision::{SettleFactError, check_own_words, settle_fact};
 use weir_install::context::InstallationContext;
+use weir_install::wiring::{principal_name, secret_texts};
 use weir_install::wording::{external_origins_text, private_sources_text};
 
 use super::{as_json, find_fact, load_all_facts, tell, workspace_name};
 use crate::command::current_timestamp;
 use crate::failure::usage;
 use crate::options::{MemoryAcceptArgs, MemoryAddArgs, MemoryIdsArgs};
+use crate::review::{ReviewOutcome, ReviewSubject, read_own_words, settle_review};
 use crate::terminal::{out_json, out_line};
 
 pub(super) async fn add_fact(cx: &InstallationContext, args: &MemoryAddArgs) -> anyhow::Result<()> {
@@ -22,9 +25,9 @@ pub(super) async fn add_fact(cx: &InstallationContext, args: &MemoryAddArgs) -> 
     // They say so themselves: an earlier no, or a newer fact, does not stand against it.
     let returned = fact.fact.status != MemoryStatus::Kept;
     if returned {
-        let settled =
-            store.settle_memory(&fact.id, MemoryStatus::Kept, current_timestamp()).await?;
-        fact = settled.unwrap_or(fact);
+        let keep = MemoryDecision::keep();
+        let settled = store.settle_memory(&fact.id, &keep, current_timestamp()).await?;
+        fact = settled.settled().unwrap_or(fact);
     }
     if args.json.json {
         return out_json(&as_json(&fact));
@@ -49,13 +52,7 @@ fn new_memory_from_args(
     let kind = MemoryKind::from(args.kind);
     let everywhere =
         args.everywhere || matches!(kind, MemoryKind::Identity | MemoryKind::Preference);
-    let text = fact_text(&args.text).map_err(usage)?;
-    if redact_text(&text, &[]) != text {
-        return Err(usage(
-            "this looks like a key or password. Facts are given to models, so it is not \
-             remembered; `weir auth set` saves keys",
-        ));
-    }
+    let text = check_own_words(&args.text, &secret_texts(cx)?).map_err(usage)?;
     Ok(NewMemory {
         text,
         kind,
@@ -69,63 +66,198 @@ fn new_memory_from_args(
     })
 }
 
-/// Keeps facts; those that are to be private are marked before they count.
+/// Facts that were found, and what is decided about them.
+struct FactDecisions {
+    facts: Vec<MemoryFact>,
+    /// Every fact, for what they replace.
+    all: Vec<MemoryFact>,
+    action: MemoryAction,
+}
+
+impl FactDecisions {
+    /// Finds all of them first: a word that names none changes nothing.
+    async fn find_facts(
+        cx: &InstallationContext,
+        args: &MemoryIdsArgs,
+        action: MemoryAction,
+    ) -> anyhow::Result<FactDecisions> {
+        let all = load_all_facts(cx).await?;
+        let mut facts: Vec<MemoryFact> = Vec::new();
+        for id in &args.ids {
+            let fact = find_fact(&all, id)?;
+            // Named twice it is decided once.
+            if !facts.iter().any(|known| known.id == fact.id) {
+                facts.push(fact);
+            }
+        }
+        Ok(FactDecisions { facts, all, action })
+    }
+
+    /// What a preview calls it, and what it asks.
+    fn deed_and_question(&self) -> (&'static str, &'static str) {
+        match &self.action {
+            MemoryAction::Keep(MemoryKeep { private: true, .. }) => {
+                ("memory accept --private", "Accept it, and keep it private?")
+            }
+            MemoryAction::Keep(_) => ("memory accept", "Accept it?"),
+            MemoryAction::Reject => ("memory reject", "Reject it for good?"),
+            MemoryAction::Forget => ("memory forget", "Forget it?"),
+        }
+    }
+
+    /// The words that are to stand in place of those that were proposed.
+    fn own_words(&self) -> Option<&MemoryEdit> {
+        match &self.action {
+            MemoryAction::Keep(keep) => keep.edit.as_ref(),
+            MemoryAction::Reject | MemoryAction::Forget => None,
+        }
+    }
+}
+
+/// Keeps facts, one of them in other words where the person wrote some.
 pub(super) async fn accept_facts(
     cx: &InstallationContext,
     args: &MemoryAcceptArgs,
 ) -> anyhow::Result<()> {
-    if args.private {
-        let facts = load_all_facts(cx).await?;
-        let found = args.which.ids.iter().map(|id| find_fact(&facts, id));
-        let found: Vec<MemoryFact> = found.collect::<anyhow::Result<_>>()?;
-        for fact in found {
-            cx.session_store()?.remember_fact(&marked_private(&fact), current_timestamp()).await?;
+    let keep = MemoryKeep { private: args.private, edit: None };
+    let mut wanted = FactDecisions::find_facts(cx, &args.which, MemoryAction::Keep(keep)).await?;
+    if args.words.is_given() {
+        let [fact] = &wanted.facts[..] else {
+            return Err(usage("--text and --edit are for one fact; name one"));
+        };
+        if let Some(text) = read_own_words(&args.words, &fact.fact.text)? {
+            let text = check_own_words(&text, &secret_texts(cx)?).map_err(usage)?;
+            let edit = Some(MemoryEdit { text, by: principal_name(cx) });
+            wanted.action = MemoryAction::Keep(MemoryKeep { private: args.private, edit });
         }
     }
-    set_facts_status(cx, &args.which, MemoryStatus::Kept).await
+    settle_facts(cx, &args.which, &wanted).await
 }
 
-/// Accepts, rejects or forgets. All of them are found first: a word that names none changes nothing.
-pub(super) async fn set_facts_status(
+/// Rejects or forgets.
+pub(super) async fn drop_facts(
     cx: &InstallationContext,
     args: &MemoryIdsArgs,
-    status: MemoryStatus,
+    action: MemoryAction,
 ) -> anyhow::Result<()> {
-    let facts = load_all_facts(cx).await?;
-    let found: Vec<MemoryFact> =
-        args.ids.iter().map(|id| find_fact(&facts, id)).collect::<anyhow::Result<_>>()?;
-    let store = cx.session_store()?;
-    let mut settled = Vec::new();
-    for before in found {
-        let after = store.settle_memory(&before.id, status, current_timestamp()).await?;
-        let after =
-            after.ok_or_else(|| usage(format!("{} has been removed meanwhile", before.id)))?;
-        settled.push((before, after));
+    let wanted = FactDecisions::find_facts(cx, args, action).await?;
+    settle_facts(cx, args, &wanted).await
+}
+
+/// Shows what would be settled, or holds it against what was shown.
+fn review_facts(args: &MemoryIdsArgs, wanted: &FactDecisions) -> anyhow::Result<ReviewOutcome> {
+    if !args.review.is_given() {
+        return Ok(ReviewOutcome::Unsaid);
     }
+    let FactDecisions { facts, all, .. } = wanted;
+    let (deed, question) = wanted.deed_and_question();
+    let ids = all.iter().map(|fact| fact.id.clone()).collect();
+    let shown = facts.iter().map(|fact| {
+        let state = tell::memory_status_word(fact.fact.status);
+        let edited = wanted.own_words().map(|edit| {
+            let line = tell::fact_text_line(&edit.text);
+            format!("  {line}\n  your words, in place of those of this fact:\n\n")
+        });
+        let waiting = tell::describe_waiting_fact(fact, all, &ids);
+        format!("{}{waiting}  state        {state}\n", edited.unwrap_or_default())
+    });
+    let text = shown.collect::<Vec<_>>().join("\n");
+    // How often it was stated since is no other fact.
+    let edit = wanted.own_words().map(|edit| &edit.text);
+    let identity = facts.iter().map(|fact| json!([fact.id, fact.fact, edit]).to_string());
+    let identity = identity.collect::<Vec<_>>().join("\n");
+    let editable = match (&wanted.action, &facts[..]) {
+        (MemoryAction::Keep(_), [fact]) => {
+            Some(wanted.own_words().map_or(&fact.fact.text, |edit| &edit.text).as_str())
+        }
+        _ => None,
+    };
+    let reviewed = ReviewSubject { deed, text: &text, question, identity: &identity, editable };
+    settle_review(&args.review, &reviewed, args.json.json)
+}
+
+/// Accepts, rejects or forgets, each as it was found.
+async fn settle_facts(
+    cx: &InstallationContext,
+    args: &MemoryIdsArgs,
+    wanted: &FactDecisions,
+) -> anyhow::Result<()> {
+    if review_facts(args, wanted)? == ReviewOutcome::Previewed {
+        return Ok(());
+    }
+    let store = cx.session_store()?;
+    let mut settled: Vec<(&MemoryFact, MemoryFact)> = Vec::new();
+    let mut failed = None;
+    for before in &wanted.facts {
+        let mut decision = MemoryDecision { action: wanted.action.clone(), seen: None };
+        // One that was settled just now may have taken its place: that is no change behind the person's back.
+        let is_replaced =
+            settled.iter().any(|(_, after)| after.fact.supersedes.as_ref() == Some(&before.id));
+        if !is_replaced {
+            decision = decision.about(fact_hash(before));
+        }
+        // Words were looked at already, by what is secret here.
+        match settle_fact(store.as_ref(), &before.id, decision, &[], current_timestamp()).await {
+            Ok(after) => settled.push((before, after)),
+            Err(error) => {
+                failed = Some(fact_failure(error).context(format!("the fact {}", before.id)));
+                break;
+            }
+        }
+    }
+    print_all_settled(args, wanted, &settled)?;
+    failed.map_or(Ok(()), Err)
+}
+
+fn print_all_settled(
+    args: &MemoryIdsArgs,
+    wanted: &FactDecisions,
+    settled: &[(&MemoryFact, MemoryFact)],
+) -> anyhow::Result<()> {
     if args.json.json {
         return out_json(&settled.iter().map(|(_, after)| as_json(after)).collect::<Vec<_>>());
     }
-    for (before, after) in &settled {
-        out_line(&format!(
-            "{} {}: {}",
-            after.id,
-            status_change_text(before, after),
-            tell::fact_text_line(&after.fact.text)
-        ))?;
-        if status == MemoryStatus::Kept {
-            let replaced = after.fact.supersedes.as_ref();
-            let replaced = replaced.and_then(|id| facts.iter().find(|fact| fact.id == *id));
-            if let Some(older) = replaced.filter(|fact| fact.fact.status == MemoryStatus::Kept) {
-                out_line(&format!("  it replaces: {}", tell::fact_text_line(&older.fact.text)))?;
-            }
-            if after.fact.source.by != BY_PERSON {
-                out_line(&format!("  from {}", tell::describe_fact_source(after)))?;
-            }
-            print_privacy_notice(before, after)?;
-            print_untrusted_notice(after)?;
-        }
+    for (before, after) in settled {
+        print_settled(before, after, &wanted.all)?;
     }
     Ok(())
+}
+
+fn fact_failure(error: SettleFactError) -> anyhow::Error {
+    match error {
+        SettleFactError::Store(error) => error.into(),
+        error @ (SettleFactError::Missing(_)
+        | SettleFactError::Changed(_)
+        | SettleFactError::Words(_)) => usage(error.to_string()),
+    }
+}
+
+fn print_settled(
+    before: &MemoryFact,
+    after: &MemoryFact,
+    all: &[MemoryFact],
+) -> anyhow::Result<()> {
+    let became = match before.fact.text == after.fact.text {
+        true => status_change_text(before, after),
+        false => "is accepted in your words",
+    };
+    out_line(&format!("{} {became}: {}", after.id, tell::fact_text_line(&after.fact.text)))?;
+    if after.fact.status != MemoryStatus::Kept {
+        return Ok(());
+    }
+    if before.fact.text != after.fact.text {
+        out_line(&format!("  instead of: {}", tell::fact_text_line(&before.fact.text)))?;
+    }
+    let replaced = after.fact.supersedes.as_ref().filter(|id| **id != before.id);
+    let replaced = replaced.and_then(|id| all.iter().find(|fact| fact.id == *id));
+    if let Some(older) = replaced.filter(|fact| fact.fact.status == MemoryStatus::Kept) {
+        out_line(&format!("  it replaces: {}", tell::fact_text_line(&older.fact.text)))?;
+    }
+    if after.fact.source.by != BY_PERSON {
+        out_line(&format!("  from {}", tell::describe_fact_source(after)))?;
+    }
+    print_privacy_notice(before, after)?;
+    print_untrusted_notice(after)
 }
 
 /// Says what a yes made of a fact that stood beside private data.

@@ -121,6 +121,9 @@ pub(super) fn describe_fact_source(fact: &MemoryFact) -> String {
     if let Some(file) = &source.file {
         text.push_str(&format!(", file {}", fact_text_line(file)));
     }
+    if let Some(person) = &source.edited_by {
+        text.push_str(&format!(", in words of {}", fact_text_line(person)));
+    }
     text
 }
 
@@ -133,7 +136,7 @@ pub(super) fn describe_fact_place(fact: &MemoryFact, here: &str) -> String {
     }
 }
 
-fn memory_status_word(status: MemoryStatus) -> &'static str {
+pub(super) fn memory_status_word(status: MemoryStatus) -> &'static str {
     match status {
         MemoryStatus::Proposed => "waiting",
         MemoryStatus::Kept => "kept",

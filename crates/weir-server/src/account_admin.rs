@@ -27,9 +27,7 @@ impl FromRequestParts<App> for AdminContext {
     type Rejection = ProblemDetails;
     async fn from_request_parts(parts: &mut Parts, app: &App) -> HandlerResult<AdminContext> {
         let caller = Caller::from_request_parts(parts, app).await?;
-        if !caller.person.is_admin() {
-            return Err(ProblemDetails::not_permitted("only an admin may do this"));
-        }
+        caller.check_admin()?;
         let client = ClientInfo::from_request_parts(parts, app).await?;
         Ok(AdminContext { app: app.clone(), caller, client })
     }

@@ -91,7 +91,9 @@ impl AuthService {
             return Ok(None);
         };
         let scope = if login.value.must_enrol { CallerScope::Enrol } else { CallerScope::All };
-        let via = CallerCredential::Cookie { login: login.name, csrf: logins::csrf_of(cookie) };
+        let device = login.value.device;
+        let csrf = logins::csrf_of(cookie);
+        let via = CallerCredential::Cookie { login: login.name, csrf, device };
         Ok(Some(Caller { person, via, scope }))
     }
 

@@ -16,6 +16,8 @@ pub(crate) enum CallerCredential {
         login: String,
         /// What forms and scripts of our own pages send back.
         csrf: String,
+        /// The name of the paired telephone that it is; empty: it is none.
+        device: String,
     },
     /// A program, by a token.
     Token {
@@ -56,9 +58,56 @@ impl Caller {
         }
     }
 
-    /// How journals name them.
+    /// How journals name them: a paired telephone is named with its person (R5).
     pub(crate) fn journal_name(&self) -> String {
-        self.person.name.clone()
+        match &self.via {
+            CallerCredential::Cookie { device, .. } if !device.is_empty() => {
+                format!("{} (phone {device})", self.person.name)
+            }
+            CallerCredential::Cookie { .. } | CallerCredential::Token { .. } => {
+                self.person.name.clone()
+            }
+        }
+    }
+
+    /// The name of the sign-in, where it is that of a paired telephone.
+    pub(crate) fn phone_login(&self) -> Option<&str> {
+        match &self.via {
+            CallerCredential::Cookie { login, device, .. } if !device.is_empty() => Some(login),
+            CallerCredential::Cookie { .. } | CallerCredential::Token { .. } => None,
+        }
+    }
+
+    /// Whether they administer the server: an admin, and not by a paired telephone, which is lost more
+    /// easily and must leave nothing behind when it is revoked.
+    pub(crate) fn is_admin(&self) -> bool {
+        self.person.is_admin() && self.phone_login().is_none()
+    }
+
+    /// That they administer the server.
+    ///
+    /// # Errors
+    /// They are no admin, or are one and came by a paired telephone.
+    pub(crate) fn check_admin(&self) -> HandlerResult<()> {
+        match self.person.is_admin() {
+            true => self.refuse_phone("administering the server"),
+            false => Err(ProblemDetails::not_permitted("only an admin may do this")),
+        }
+    }
+
+    /// That they did not come by a paired telephone: for what would outlive its pairing and is more than
+    /// the person's own work. `deed`: what is refused, as `sharing a chat`.
+    ///
+    /// # Errors
+    /// They did: where to do it instead.
+    pub(crate) fn refuse_phone(&self, deed: &str) -> HandlerResult<()> {
+        match self.phone_login() {
+            None => Ok(()),
+            Some(_) => Err(ProblemDetails::not_permitted(format!(
+                "{deed} is not done from a paired telephone, because it would stay when the telephone is \
+                 revoked; do it in a browser in which you signed in, or at the terminal"
+            ))),
+        }
     }
 
     /// Whether they may change anything.
@@ -66,14 +115,17 @@ impl Caller {
         self.scope == CallerScope::All
     }
 
-    /// The name of their sign-in, for what only somebody at a browser may do: a token that was lost
-    /// must not change the account.
+    /// The name of their sign-in, for what only somebody at a browser may do: a token or a telephone that
+    /// was lost must not change the account.
     ///
     /// # Errors
-    /// They came with a token.
+    /// They came with a token, or by a paired telephone.
     pub(crate) fn at_browser(&self) -> HandlerResult<&str> {
         match &self.via {
-            CallerCredential::Cookie { login, .. } => Ok(login),
+            CallerCredential::Cookie { login, device, .. } if device.is_empty() => Ok(login),
+            CallerCredential::Cookie { .. } => Err(ProblemDetails::not_permitted(
+                "a paired telephone cannot change an account; do it in a browser in which you signed in",
+            )),
             CallerCredential::Token { .. } => Err(ProblemDetails::not_permitted(
                 "a token cannot change an account; do it in the browser",
             )),

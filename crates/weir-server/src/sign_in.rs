@@ -15,7 +15,7 @@ use crate::auth::shelf::EntrySlot;
 use crate::auth::throttle::{self, ThrottleBucket};
 use crate::auth::{ClientInfo, RevocationNotice, accounts, factors, secret};
 use crate::caller::Caller;
-use crate::person_news::tell_account;
+use crate::person_news::{note_account_event, tell_account};
 use crate::problem::{HandlerResult, ProblemDetails};
 
 pub(crate) mod cookies;
@@ -319,6 +319,33 @@ impl SignInContext<'_> {
         person: Person,
         how: &str,
     ) -> HandlerResult<CompletedLogin> {
+        let token = self.begin_login(&person, how, "").await?;
+        if self.is_new_device(&person).await? {
+            tell_account(self.app, &person.id, "signed_in").await;
+        }
+        let cookies =
+            vec![cookies::sign_in(self.app, &token)?, self.remember_device(&person).await?];
+        Ok(CompletedLogin { csrf: logins::csrf_of(&token), person, cookies })
+    }
+
+    /// Lets a telephone in that was paired with somebody at the terminal: the name of its sign-in, and
+    /// the cookies to set. Its person is told, wherever they are told things.
+    pub(crate) async fn complete_pairing(
+        &self,
+        person: &Person,
+        device: &str,
+    ) -> HandlerResult<(String, Vec<HeaderValue>)> {
+        let token = self.begin_login(person, "phone", device).await?;
+        let doer = self.event_actor(&person.name);
+        note_account_event(self.app, doer, person, "phone_paired", device).await?;
+        // It is no browser that the account knows: that would outlive the pairing, and whoever guesses the
+        // password in it after the revocation would be one among its owner's own.
+        let cookies = vec![cookies::phone_sign_in(self.app, &token)?];
+        Ok((secret::secret_digest(&token), cookies))
+    }
+
+    /// A new sign-in: its token.
+    async fn begin_login(&self, person: &Person, how: &str, device: &str) -> HandlerResult<String> {
         let (app, auth) = (self.app, &self.app.auth);
         if let Some(old) = cookies::read_cookie(self.headers, cookies::sign_in_name(app)) {
             let name = secret::secret_digest(old);
@@ -330,7 +357,8 @@ impl SignInContext<'_> {
             address: self.client.address.to_string(),
             agent: self.client.agent.clone(),
             how,
-            must_enrol: self.must_enrol(&person, how).await?,
+            device,
+            must_enrol: self.must_enrol(person, how).await?,
         };
         let token = logins::begin_login(&auth.shelf, &person.id, arrival).await?;
         events::record_event(
@@ -341,11 +369,7 @@ impl SignInContext<'_> {
             how,
         )
         .await?;
-        if self.is_new_device(&person).await? {
-            tell_account(app, &person.id, "signed_in").await;
-        }
-        let cookies = vec![cookies::sign_in(app, &token)?, self.remember_device(&person).await?];
-        Ok(CompletedLogin { csrf: logins::csrf_of(&token), person, cookies })
+        Ok(token)
     }
 
     /// Whether a second factor is asked of them that they do not have. A passkey is both factors, and

@@ -236,7 +236,7 @@ pub(crate) async fn usage_report(
     caller: &Caller,
     query: &UsageQuery,
 ) -> HandlerResult<UsageReport> {
-    if query.everybody && !caller.person.is_admin() {
+    if query.everybody && !caller.is_admin() {
         return Err(ProblemDetails::not_permitted("only an admin sees what others used"));
     }
     let (from, to) = query_span(query, app.current_time())?;

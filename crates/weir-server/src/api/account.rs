@@ -91,13 +91,15 @@ pub(crate) struct LoginLine {
     pub(crate) address: String,
     /// What the browser calls itself.
     pub(crate) agent: String,
-    /// `password`, `passkey`, …
+    /// `password`, `passkey`, `phone`, …
     pub(crate) how: String,
+    /// The name of the paired telephone that it is; empty: it is none.
+    pub(crate) device: String,
 }
 
 /// Sign-ins of somebody, the latest first.
 pub(crate) async fn logins_of(app: &App, caller: &Caller) -> HandlerResult<Vec<LoginLine>> {
-    let here = caller.at_browser().unwrap_or_default();
+    let here = caller.phone_login().or(caller.at_browser().ok()).unwrap_or_default();
     let mut all: Vec<LoginLine> = logins::list_logins(&app.auth.shelf, &caller.person.id)
         .await?
         .into_iter()
@@ -109,6 +111,7 @@ pub(crate) async fn logins_of(app: &App, caller: &Caller) -> HandlerResult<Vec<L
             address: kept.value.address,
             agent: kept.value.agent,
             how: kept.value.how,
+            device: kept.value.device,
         })
         .collect();
     all.sort_by_key(|line| std::cmp::Reverse(line.seen));

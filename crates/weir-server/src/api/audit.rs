@@ -107,7 +107,7 @@ async fn find_audited_person(app: &App, caller: &Caller, name: &str) -> HandlerR
         return Ok(caller.person.clone());
     }
     // The same answer whether the name exists or not: names are nobody else's business.
-    if !caller.person.is_admin() {
+    if !caller.is_admin() {
         return Err(ProblemDetails::not_found(format!("a person {name:?}")));
     }
     let found = accounts::by_name(&app.auth.shelf, name).await?;
@@ -178,7 +178,7 @@ async fn accounts_of(
 
 /// What happened to accounts, the newest first: one's own, or everybody's.
 pub(crate) async fn account_events(app: &App, caller: &Caller) -> HandlerResult<Vec<AccountEvent>> {
-    let account = (!caller.person.is_admin()).then_some(caller.person.name.as_str());
+    let account = (!caller.is_admin()).then_some(caller.person.name.as_str());
     let mut all = events::list_events(&app.auth.shelf, account).await?;
     all.reverse();
     Ok(all)

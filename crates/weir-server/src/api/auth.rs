@@ -147,9 +147,9 @@ pub(crate) async fn sign_out(
             return Err(ProblemDetails::bad_request("a token is not signed in; revoke it instead"));
         }
     }
-    let name = &caller.person.name;
-    let doer = events::EventActor { by: name, address: Some(client.address) };
-    events::record_event(&auth.shelf, doer, "signed_out", name, "").await?;
+    let by = caller.journal_name();
+    let doer = events::EventActor { by: &by, address: Some(client.address) };
+    events::record_event(&auth.shelf, doer, "signed_out", &caller.person.name, "").await?;
     cookies::sign_out(app)
 }
 

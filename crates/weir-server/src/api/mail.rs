@@ -112,7 +112,7 @@ pub(crate) async fn set_mail_account(
         &app.auth.shelf,
         EventActor { by: &by, address: None },
         "mail_account_set",
-        &by,
+        &caller.person.name,
         &name,
     )
     .await
@@ -159,7 +159,7 @@ async fn taken_away(owner: &CallerSpace, name: &str) -> HandlerResult<()> {
         &app.auth.shelf,
         EventActor { by: &by, address: None },
         "mail_account_removed",
-        &by,
+        &caller.person.name,
         name,
     )
     .await

@@ -91,7 +91,7 @@ async fn get(owner: CallerSpace) -> HandlerResult<Json<PauseStatus>> {
 }
 
 fn only_admins(caller: &Caller) -> HandlerResult<()> {
-    match caller.person.is_admin() {
+    match caller.is_admin() {
         true => Ok(()),
         false => Err(ProblemDetails::not_permitted("only an admin pauses and releases everybody")),
     }

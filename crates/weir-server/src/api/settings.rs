@@ -99,7 +99,10 @@ pub(crate) async fn apply_settings_change(
     change: &SettingsChange,
 ) -> HandlerResult<()> {
     let CallerSpace { app, caller, space } = owner;
-    if change.for_all && !caller.person.is_admin() {
+    if change.for_all {
+        caller.refuse_phone("setting what holds for everybody")?;
+    }
+    if change.for_all && !caller.is_admin() {
         return Err(ProblemDetails::not_permitted(
             "only an admin may set what holds for everybody",
         ));
@@ -125,7 +128,8 @@ async fn note_settings_change(
     detail: &str,
 ) -> HandlerResult<()> {
     let detail: String = detail.chars().take(500).collect();
-    let doer = EventActor { by: &caller.person.name, address: None };
+    let by = caller.journal_name();
+    let doer = EventActor { by: &by, address: None };
     let account = &caller.person.name;
     events::record_event(&app.auth.shelf, doer, what, account, &detail).await
 }
@@ -191,6 +195,14 @@ pub(crate) async fn post_allowed_value(
     Ok(reply.answer_done(LISTS_PAGE, entries))
 }
 
+/// That a caller may change this list; who is an admin, the list itself asks.
+fn check_list_caller(caller: &Caller, for_all: bool) -> HandlerResult<()> {
+    match for_all {
+        true => caller.refuse_phone("changing a list for everybody"),
+        false => Ok(()),
+    }
+}
+
 /// Puts a value on a list. What holds from then on is seen by the next run.
 async fn put_on_list(
     owner: &CallerSpace,
@@ -199,6 +211,7 @@ async fn put_on_list(
     value: &str,
 ) -> HandlerResult<()> {
     let CallerSpace { app, caller, space } = owner;
+    check_list_caller(caller, for_all)?;
     let now = app.current_time();
     let list = OwnedList { kind, person: &caller.person, for_all };
     let value = lists::add_entry(app.records.as_ref(), list, value, now).await?;
@@ -216,6 +229,7 @@ pub(crate) async fn take_off_list(
     value: &str,
 ) -> HandlerResult<()> {
     let CallerSpace { app, caller, space } = owner;
+    check_list_caller(caller, for_all)?;
     let list = OwnedList { kind, person: &caller.person, for_all };
     let there = lists::remove(app.records.as_ref(), list, value).await?;
     if !there {

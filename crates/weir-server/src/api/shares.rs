@@ -167,6 +167,7 @@ pub(crate) async fn create_share(
     new: &NewShare,
 ) -> HandlerResult<CreatedShare> {
     let CallerSpace { app, caller, space } = owner;
+    caller.refuse_phone("sharing a chat")?;
     let id = SessionId::new(&new.session);
     let missing = || ProblemDetails::not_found("this chat");
     // What a sub-agent did belongs to the chat that it worked for.

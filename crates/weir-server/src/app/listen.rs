@@ -21,13 +21,8 @@ impl App {
         if bind.ip().is_loopback() {
             return Ok(None);
         }
-        let is_proxied = !self.options.proxies.is_empty() && self.is_secure();
-        if self.options.tls.is_none() && !is_proxied {
-            return Ok(Some(format!(
-                "{bind} is reached from other machines, and this server does not speak TLS: give a \
-                 certificate (server.certificate and server.key), or declare the proxy that does \
-                 (server.proxies, and server.public_url with https://), or listen on 127.0.0.1"
-            )));
+        if let Some(reason) = self.refuse_plain_listening() {
+            return Ok(Some(reason));
         }
         let any = accounts::has_usable_account(&self.auth.shelf)
             .await
@@ -39,6 +34,21 @@ impl App {
                  --password-file FILE"
             )
         }))
+    }
+
+    /// Why it must not listen there without TLS, whatever accounts there are; `None`: that is no reason.
+    pub fn refuse_plain_listening(&self) -> Option<String> {
+        let bind = self.options.bind;
+        let is_proxied = !self.options.proxies.is_empty() && self.is_secure();
+        if bind.ip().is_loopback() || self.options.tls.is_some() || is_proxied {
+            return None;
+        }
+        Some(format!(
+            "{bind} is reached from other machines, and this server does not speak TLS: give a \
+             certificate (server.certificate and server.key), or declare the proxy that does \
+             (server.proxies, and server.public_url with https://), or listen on 127.0.0.1. For a \
+             telephone, `weir phone --lan` makes a certificate of its own"
+        ))
     }
 
     /// A new setup code, as long as there is no account.
@@ -56,7 +66,7 @@ impl App {
     pub async fn make_first_admin(&self, name: &str, password: &str) -> Result<bool, String> {
         let told = |problem: ProblemDetails| problem.detail;
         let shelf = &self.auth.shelf;
-        if accounts::has_usable_account(shelf).await.map_err(told)? {
+        if accounts::has_password_account(shelf).await.map_err(told)? {
             return Ok(false);
         }
         if let Some(complaint) = crate::auth::password::password_complaint(password, name) {

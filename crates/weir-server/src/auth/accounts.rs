@@ -12,6 +12,8 @@ const PERSON: &str = "person";
 const NAME: &str = "person_name";
 const EMAIL: &str = "person_email";
 const PASSWORD: &str = "password";
+/// Of somebody without a password, who comes in by paired telephones.
+const BY_PHONE: &str = "phone_account";
 /// Most accounts.
 const PEOPLE_MAX: usize = 10_000;
 
@@ -21,6 +23,10 @@ struct PasswordHash {
     hash: String,
     changed: Timestamp,
 }
+
+/// That paired telephones come into an account that has no password.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct PhoneAccount {}
 
 /// Whether a name can be one: `[a-z0-9][a-z0-9._-]{0,31}`. Only plain letters, so that no two names
 /// look the same and differ.
@@ -82,9 +88,22 @@ pub(crate) async fn list_accounts(shelf: &TypedRecords) -> HandlerResult<Vec<Per
     Ok(all.into_iter().map(|kept| kept.value).collect())
 }
 
-/// Whether somebody can sign in: there is an account with a password.
+/// Whether somebody can come in: there is an account with a password, or one for paired telephones.
 pub(crate) async fn has_usable_account(shelf: &TypedRecords) -> HandlerResult<bool> {
+    Ok(has_password_account(shelf).await?
+        || !shelf.list_entries::<PhoneAccount>(BY_PHONE, None).await?.is_empty())
+}
+
+/// Whether there is an account with a password.
+pub(crate) async fn has_password_account(shelf: &TypedRecords) -> HandlerResult<bool> {
     Ok(!shelf.list_entries::<PasswordHash>(PASSWORD, None).await?.is_empty())
+}
+
+/// Notes that an account without a password is used, by paired telephones.
+pub(crate) async fn open_for_phones(shelf: &TypedRecords, id: &PersonId) -> HandlerResult<()> {
+    let slot = EntrySlot { kind: BY_PHONE, name: id.as_str(), owner: id.as_str(), expires: None };
+    shelf.put_entry(slot, &PhoneAccount {}, None).await?;
+    Ok(())
 }
 
 /// Somebody by their id.

@@ -15,6 +15,9 @@ const KIND: &str = "login";
 const IDLE_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 /// It ends after so long in any case.
 const ABSOLUTE_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+/// The same of a paired telephone, which somebody at the terminal let in by name.
+const PHONE_IDLE_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+pub(crate) const PHONE_ABSOLUTE_MS: u64 = 90 * 24 * 60 * 60 * 1000;
 /// One that begins later than this from now does not hold: the clock was wrong when it was made.
 const AHEAD_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 /// How often its use is written down.
@@ -33,8 +36,11 @@ pub(crate) struct Login {
     pub(crate) address: String,
     /// What the browser calls itself.
     pub(crate) agent: String,
-    /// `password`, `password+code`, `passkey`, …
+    /// `password`, `password+code`, `passkey`, `phone`, …
     pub(crate) how: String,
+    /// The name of the paired telephone that it is; empty: it is none.
+    #[serde(default)]
+    pub(crate) device: String,
     /// A second factor is asked of them and they have none yet: only their account page is open.
     #[serde(default)]
     pub(crate) must_enrol: bool,
@@ -49,6 +55,8 @@ pub(crate) struct NewLogin<'a> {
     pub(crate) agent: String,
     /// How they proved who they are.
     pub(crate) how: &'a str,
+    /// The name of the paired telephone that it is; empty: it is none.
+    pub(crate) device: &'a str,
     /// Whether a second factor is asked of them that they do not have.
     pub(crate) must_enrol: bool,
 }
@@ -78,9 +86,14 @@ pub(crate) async fn begin_login(
         address: arrival.address,
         agent: arrival.agent.chars().take(200).collect(),
         how: arrival.how.into(),
+        device: arrival.device.into(),
         must_enrol: arrival.must_enrol,
     };
     let mut others = list_logins(shelf, person).await?;
+    // Telephones live longest and are few: browsers that sign in often do not end them.
+    if arrival.device.is_empty() {
+        others.retain(|login| login.value.device.is_empty());
+    }
     others.sort_by_key(|login| login.value.created);
     let over = (others.len() + 1).saturating_sub(LOGINS_MAX);
     for old in others.iter().take(over) {
@@ -97,7 +110,11 @@ async fn store_login(
     login: &Login,
     expected: Option<u64>,
 ) -> HandlerResult<bool> {
-    let end = login.created.plus_ms(ABSOLUTE_MS).min(login.seen.plus_ms(IDLE_MS));
+    let (idle_ms, absolute_ms) = match login.device.is_empty() {
+        true => (IDLE_MS, ABSOLUTE_MS),
+        false => (PHONE_IDLE_MS, PHONE_ABSOLUTE_MS),
+    };
+    let end = login.created.plus_ms(absolute_ms).min(login.seen.plus_ms(idle_ms));
     let slot = EntrySlot { kind: KIND, name, owner, expires: Some(end) };
     shelf.put_entry(slot, login, expected).await
 }

@@ -71,16 +71,41 @@ pub(crate) async fn create_first_account(
     name: &str,
     hash: &str,
 ) -> HandlerResult<Person> {
-    if accounts::has_usable_account(shelf).await? {
+    if accounts::has_password_account(shelf).await? {
         return Err(already_set_up());
     }
-    let person = match accounts::by_name(shelf, name).await? {
-        // A first setup that was stopped before the password was there.
-        Some(person) => person,
-        None => accounts::create_account(shelf, name, Role::Admin, true).await?,
-    };
+    let person = first_account(shelf, name).await?;
+    if person.name != name.trim().to_ascii_lowercase() {
+        return Err(ProblemDetails::conflict(format!(
+            "the first account is {}: give it the password",
+            person.name
+        )));
+    }
     accounts::set_password(shelf, &person.id, hash).await?;
     Ok(person)
+}
+
+/// The first person, whose sessions are those of this machine's command line; without an account a new one
+/// of this name and without a password, into which paired telephones come. Whoever has the state folder may.
+///
+/// # Errors
+/// The name cannot be.
+pub(crate) async fn first_person_or_new(shelf: &TypedRecords, name: &str) -> HandlerResult<Person> {
+    let is_open = accounts::has_usable_account(shelf).await?;
+    let person = first_account(shelf, name).await?;
+    if !is_open {
+        accounts::open_for_phones(shelf, &person.id).await?;
+    }
+    Ok(person)
+}
+
+/// The first account, which is there, or was begun and left, or is made under this name.
+async fn first_account(shelf: &TypedRecords, name: &str) -> HandlerResult<Person> {
+    let all = accounts::list_accounts(shelf).await?;
+    match all.into_iter().find(|person| person.first) {
+        Some(person) => Ok(person),
+        None => accounts::create_account(shelf, name, Role::Admin, true).await,
+    }
 }
 
 /// What is said of a code that does not hold.

@@ -3,10 +3,13 @@
 use http::{HeaderMap, HeaderValue, header};
 
 use crate::app::App;
+use crate::auth::logins::PHONE_ABSOLUTE_MS;
 use crate::problem::{HandlerResult, ProblemDetails};
 
 /// How long the browser keeps a sign-in: the server may end it sooner.
 const KEPT_S: u64 = 30 * 24 * 60 * 60;
+/// The same for a paired telephone.
+const PHONE_KEPT_S: u64 = PHONE_ABSOLUTE_MS / 1000;
 /// How long it remembers that it signed in to an account before.
 const DEVICE_KEPT_S: u64 = 365 * 24 * 60 * 60;
 
@@ -47,6 +50,11 @@ fn build_cookie(app: &App, name: &str, value: &str, kept_s: u64) -> HandlerResul
 /// whatever changes something is checked by itself (`guard`).
 pub(crate) fn sign_in(app: &App, token: &str) -> HandlerResult<HeaderValue> {
     build_cookie(app, sign_in_name(app), token, KEPT_S)
+}
+
+/// Sets the sign-in of a paired telephone.
+pub(crate) fn phone_sign_in(app: &App, token: &str) -> HandlerResult<HeaderValue> {
+    build_cookie(app, sign_in_name(app), token, PHONE_KEPT_S)
 }
 
 /// Takes a sign-in away.

@@ -149,7 +149,7 @@ fn render_navigation(caller: &Caller, here: &str, chats: &Markup) -> Markup {
             details.nav-more open[is_more] {
                 summary { (render_icon("more")) span { "More" } }
                 (render_navigation_entries(ABOUT, here))
-                @if caller.person.is_admin() { (render_navigation_entries(ADMIN, here)) }
+                @if caller.is_admin() { (render_navigation_entries(ADMIN, here)) }
             }
             div.who {
                 a href="/account" aria-current=[(here == "/account").then_some("page")] {

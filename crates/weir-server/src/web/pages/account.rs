@@ -90,7 +90,7 @@ async fn account_body(
                 h2 id="profile" { "You" }
                 dl.kv {
                     dt { "Name" } dd.mono { (caller.person.name) }
-                    dt { "Role" } dd { @if caller.person.is_admin() { "admin" } @else { "user" } }
+                    dt { "Role" } dd { @if caller.is_admin() { "admin" } @else { "user" } }
                 }
                 (post_form(caller, "/account/profile", "stack", &html! {
                     (render_field("display", "Display name", "Shown on pages. Optional.", &html! {

@@ -85,7 +85,7 @@ async fn page_of(
     said: &Markup,
 ) -> HandlerResult<Markup> {
     let part = read_audit_part(app, caller, query, PART).await?;
-    let people: Vec<String> = match caller.person.is_admin() {
+    let people: Vec<String> = match caller.is_admin() {
         true => accounts::list_accounts(&app.auth.shelf)
             .await?
             .into_iter()

@@ -126,7 +126,7 @@ async fn show_shelf(
                 },
             }))
         }
-        @if shelf == LibraryShelf::Servers && caller.person.is_admin() { (new_server(&caller)) }
+        @if shelf == LibraryShelf::Servers && caller.is_admin() { (new_server(&caller)) }
     };
     Ok(framed_page(&caller, shelf_title(shelf), HERE, &body))
 }

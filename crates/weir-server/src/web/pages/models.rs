@@ -100,7 +100,7 @@ async fn models_page(
         }
         h2 { "Providers" }
         (render_providers(caller, &providers))
-        @if caller.person.is_admin() {
+        @if caller.is_admin() {
             (new_key(caller, &providers))
             (new_endpoint(caller))
         }
@@ -174,7 +174,7 @@ fn render_model_table(models: &[ModelLine], caption: &str) -> Markup {
 }
 
 fn render_providers(caller: &Caller, providers: &[ProviderLine]) -> Markup {
-    let admin = caller.person.is_admin();
+    let admin = caller.is_admin();
     html! {
         div.table-wrap tabindex="0" {
             table.cards {

@@ -96,8 +96,7 @@ const SECTIONS: &[SettingsSection] = &[
 
 impl SettingsSection {
     fn find_section(name: &str, caller: &Caller) -> SettingsSection {
-        let seen =
-            |one: &&SettingsSection| one.name == name && (!one.admin || caller.person.is_admin());
+        let seen = |one: &&SettingsSection| one.name == name && (!one.admin || caller.is_admin());
         *SECTIONS.iter().find(seen).unwrap_or(&SECTIONS[0])
     }
 
@@ -123,7 +122,7 @@ struct SettingsQuery {
 impl SettingsQuery {
     /// Whether what holds for everybody is looked at.
     fn for_all(&self, caller: &Caller) -> bool {
-        self.scope == "all" && caller.person.is_admin()
+        self.scope == "all" && caller.is_admin()
     }
 }
 
@@ -178,7 +177,7 @@ async fn settings_page(
 
 /// Title, search and tabs.
 fn render_settings_head(caller: &Caller, here: &str, look: &SettingsQuery) -> Markup {
-    let shown = SECTIONS.iter().filter(|section| !section.admin || caller.person.is_admin());
+    let shown = SECTIONS.iter().filter(|section| !section.admin || caller.is_admin());
     html! {
         div.toolbar {
             h1 { "Settings" }
@@ -215,7 +214,7 @@ fn render_search_results(sheet: &SettingsSheet, caller: &Caller, look: &Settings
     let section_of = |key: &str| {
         let seen = |one: &&SettingsSection| {
             (one.has_key(key) || (one.name == "security" && key.starts_with("security.")))
-                && (!one.admin || caller.person.is_admin())
+                && (!one.admin || caller.is_admin())
         };
         SECTIONS.iter().find(seen)
     };
@@ -273,7 +272,7 @@ fn settings_form(
     let any = shown.iter().any(|setting| can(&setting));
     let version = if for_all { sheet.house_version } else { sheet.version };
     html! {
-        @if caller.person.is_admin() { (render_scopes(section, for_all)) }
+        @if caller.is_admin() { (render_scopes(section, for_all)) }
         @if !shown.is_empty() {
             (post_form(caller, HERE, "settings", &html! {
                 input type="hidden" name="section" value=(section.name);

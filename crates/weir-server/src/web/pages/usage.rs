@@ -84,7 +84,7 @@ fn render_spans(app: &App, caller: &Caller, query: &UsageQuery, report: &UsageRe
         form.toolbar method="get" action=(HERE) {
             (render_field("from", "From", "", &html! { input id="from" name="from" type="date" value=(report.from); }))
             (render_field("to", "To", "", &html! { input id="to" name="to" type="date" value=(report.to); }))
-            @if caller.person.is_admin() {
+            @if caller.is_admin() {
                 label {
                     input type="checkbox" name="everybody" value="true" checked[query.everybody];
                     "of everyone"

@@ -50,7 +50,7 @@ async fn server_trouble(app: &App, caller: &Caller) -> Option<String> {
     if bad.is_empty() {
         return None;
     }
-    if caller.person.is_admin() {
+    if caller.is_admin() {
         let says: Vec<&str> = bad.iter().map(|one| one.says.as_str()).collect();
         return Some(visible_text(&says.join("; ")));
     }
@@ -91,7 +91,7 @@ async fn show_kill_switch(
              begin. What was done stays done; what was stopped can be gone on with."
         }
         (render_switch(&app, &caller, "Your work", own.as_ref(), false))
-        @if caller.person.is_admin() || installation.is_some() {
+        @if caller.is_admin() || installation.is_some() {
             (render_switch(&app, &caller, "Everyone's work", installation.as_ref(), true))
         }
     };
@@ -105,7 +105,7 @@ fn render_switch(
     now: Option<&StorePause>,
     all: bool,
 ) -> Markup {
-    let may = !all || caller.person.is_admin();
+    let may = !all || caller.is_admin();
     html! {
         section.card {
             h2 { (whose) }

@@ -56,7 +56,7 @@ pub(super) async fn without_model(
     set: &str,
 ) -> HandlerResult<Markup> {
     let providers = space.list_providers().await?;
-    let admin = caller.person.is_admin();
+    let admin = caller.is_admin();
     Ok(html! {
         section.card.start aria-labelledby="start" {
             h2 id="start" { "Connect a model to start" }

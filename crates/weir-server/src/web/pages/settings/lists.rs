@@ -89,7 +89,7 @@ fn render_list(
                 label.unseen for=(id) { (told.label) }
                 input.settings-entry id=(id) name="value" required maxlength="253"
                     autocomplete="off" placeholder=(told.example);
-                @if caller.person.is_admin() {
+                @if caller.is_admin() {
                     label {
                         input type="checkbox" name="for_all" value="true";
                         "for everyone"
@@ -135,7 +135,7 @@ fn render_list_table(
 }
 
 fn remove_button(caller: &Caller, name: &str, allowed: &AllowListEntry) -> Markup {
-    let is_theirs = !allowed.for_all || caller.person.is_admin();
+    let is_theirs = !allowed.for_all || caller.is_admin();
     html! {
         @if is_theirs {
             (post_form(caller, html! { (HERE) "/lists/" (name) "/remove" }, "", &html! {

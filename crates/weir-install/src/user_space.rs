@@ -260,6 +260,15 @@ impl UserSpace {
         wiring::new_session_id()
     }
 
+    /// Values that must never reach a model, whoever writes them down.
+    ///
+    /// # Errors
+    /// Settings or keys cannot be read.
+    pub fn secret_texts(&self) -> Result<Vec<String>, InstallationError> {
+        let known = self.at(None).and_then(|cx| wiring::secret_texts(&cx));
+        known.map_err(|error| refused(&error))
+    }
+
     /// Their own folder: where sessions work unless another is named.
     pub fn folder(&self) -> PathBuf {
         self.cx.folder.clone()

@@ -3,13 +3,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use weir_core::governance::filter::redact_text;
 use weir_core::governance::label::Label;
-use weir_core::ids::Timestamp;
+use weir_core::ids::{MemoryId, Timestamp};
 use weir_core::memory::{
-    BY_PERSON, IMPORTANCE_DEFAULT, MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory,
-    fact_text, fact_topics, marked_private,
+    BY_PERSON, IMPORTANCE_DEFAULT, MemoryAction, MemoryDecision, MemoryFact, MemoryKeep,
+    MemoryKind, MemorySource, MemoryStatus, NewMemory, fact_hash, fact_topics,
 };
+use weir_engine::memory::decision::{SettleFactError, check_own_words, settle_fact as settle};
 use weir_engine::ports::MemoryFilter;
 use weir_install::user_space::UserSpace;
 
@@ -36,6 +36,8 @@ pub(crate) struct MemoryLine {
     pub(crate) by: String,
     /// The chat that it comes from.
     pub(crate) session: Option<String>,
+    /// The person who put other words in place of those that were proposed.
+    pub(crate) edited_by: Option<String>,
     /// Words from outside went into it: models are told of it as data only.
     pub(crate) untrusted: bool,
     /// Private data stands in it.
@@ -46,6 +48,10 @@ pub(crate) struct MemoryLine {
     pub(crate) confirmed: u32,
     /// When it was made.
     pub(crate) created: Timestamp,
+    /// The fact whose place it takes once it is kept.
+    pub(crate) supersedes: Option<String>,
+    /// Names exactly this: a decision about it says what was seen.
+    pub(crate) hash: String,
 }
 
 impl From<&MemoryFact> for MemoryLine {
@@ -61,11 +67,14 @@ impl From<&MemoryFact> for MemoryLine {
             status: fact.status,
             by: fact.source.by.clone(),
             session: fact.source.session.as_ref().map(ToString::to_string),
+            edited_by: fact.source.edited_by.clone(),
             untrusted: fact.label.is_external(),
             private: fact.label.is_private(),
             label: fact.label.to_string(),
             confirmed: memory.confirmed,
             created: memory.created,
+            supersedes: fact.supersedes.as_ref().map(ToString::to_string),
+            hash: fact_hash(memory),
         }
     }
 }
@@ -130,12 +139,8 @@ pub(crate) async fn remember_fact(
     wish: &NewMemoryFact,
     now: Timestamp,
 ) -> HandlerResult<MemoryLine> {
-    let text = fact_text(&wish.text).map_err(ProblemDetails::bad_request)?;
-    if redact_text(&text, &[]) != text {
-        return Err(ProblemDetails::bad_request(
-            "this looks like a key or password: a fact is told to models, so it is not remembered",
-        ));
-    }
+    let secrets = space.secret_texts()?;
+    let text = check_own_words(&wish.text, &secrets).map_err(ProblemDetails::bad_request)?;
     let importance = wish.importance.unwrap_or(IMPORTANCE_DEFAULT);
     if !(1..=5).contains(&importance) {
         return Err(ProblemDetails::bad_request("importance goes from 1 to 5"));
@@ -157,41 +162,69 @@ pub(crate) async fn remember_fact(
     let mut fact = store.remember_fact(&new, now).await?;
     // They say so themselves: an earlier no, or a newer fact, does not stand against it.
     if fact.fact.status != MemoryStatus::Kept {
-        fact = store.settle_memory(&fact.id, MemoryStatus::Kept, now).await?.unwrap_or(fact);
+        let settled = store.settle_memory(&fact.id, &MemoryDecision::keep(), now).await?;
+        fact = settled.settled().unwrap_or(fact);
     }
     Ok(MemoryLine::from(&fact))
 }
 
-/// What a person decides about a fact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FactSettlement {
-    /// It is in this state from now on.
-    Settled(MemoryStatus),
-    /// It is kept, and chats that are told of it hold private data.
-    KeptPrivate,
+/// A decision about a fact, and what it was decided on.
+#[derive(Debug, Clone)]
+pub(crate) struct FactDecision<'a> {
+    /// What is to become of it.
+    pub(crate) action: MemoryAction,
+    /// The `hash` of what was seen; empty: nothing was, so that it is not kept by this.
+    pub(crate) seen: &'a str,
 }
 
-/// Accepts, rejects or forgets.
+impl FactDecision<'_> {
+    /// A yes is one to what was seen: without a hash to none that there is. What takes a fact out of use may be
+    /// said of it unseen.
+    fn into_decision(self) -> MemoryDecision {
+        let is_kept = matches!(self.action, MemoryAction::Keep(_));
+        let seen = (is_kept || !self.seen.is_empty()).then(|| self.seen.to_owned());
+        MemoryDecision { action: self.action, seen }
+    }
+}
+
+impl From<SettleFactError> for ProblemDetails {
+    fn from(error: SettleFactError) -> ProblemDetails {
+        match error {
+            SettleFactError::Missing(id) => {
+                ProblemDetails::not_found(format!("the fact {:?}", id.as_str()))
+            }
+            error @ SettleFactError::Changed(_) => ProblemDetails::conflict(error.to_string()),
+            SettleFactError::Words(why) => ProblemDetails::bad_request(why),
+            SettleFactError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// Accepts, rejects or forgets, as it was seen.
 ///
 /// # Errors
-/// There is no such fact, or the store refuses.
+/// There is no such fact, it is not what was seen, words of the person's own are no fact, or the store
+/// refuses.
 pub(crate) async fn settle_fact(
     space: &UserSpace,
     id: &str,
-    word: FactSettlement,
+    decision: FactDecision<'_>,
     now: Timestamp,
 ) -> HandlerResult<MemoryLine> {
-    let missing = || ProblemDetails::not_found(format!("the fact {id:?}"));
-    let all = space.store().find_memories(&MemoryFilter::default()).await?;
-    let known = all.into_iter().find(|fact| fact.id.as_str() == id).ok_or_else(missing)?;
-    let status = match word {
-        FactSettlement::Settled(status) => status,
-        FactSettlement::KeptPrivate => {
-            // Before it counts: between the two nobody is told of it as anything else.
-            space.store().remember_fact(&marked_private(&known), now).await?;
-            MemoryStatus::Kept
-        }
+    let decision = decision.into_decision();
+    let is_unseen = decision.seen.as_deref() == Some("");
+    // Only words that come in are looked at; to forget something asks nothing of the settings.
+    let secrets = match &decision.action {
+        MemoryAction::Keep(MemoryKeep { edit: Some(_), .. }) => space.secret_texts()?,
+        _ => Vec::new(),
     };
-    let settled = space.store().settle_memory(&known.id, status, now).await?;
-    settled.as_ref().map(MemoryLine::from).ok_or_else(missing)
+    let store = space.store();
+    match settle(store.as_ref(), &MemoryId::new(id), decision, &secrets, now).await {
+        Ok(settled) => Ok(MemoryLine::from(&settled)),
+        Err(SettleFactError::Changed(_)) if is_unseen => Err(ProblemDetails::conflict(
+            "a fact is kept only as it was seen: send the `hash` that it had when it was looked at; nothing was \
+             changed",
+        )),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -77,6 +77,11 @@ impl ProblemDetails {
         problem
     }
 
+    /// The HTTP status.
+    pub(crate) fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_REQUEST)
+    }
+
     /// Whether what was sent was refused, for a reason that whoever sent it can do something about.
     pub(crate) fn is_refusal(&self) -> bool {
         let refusals =
@@ -103,7 +108,7 @@ impl ProblemDetails {
 
 impl IntoResponse for ProblemDetails {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_REQUEST);
+        let status = self.status_code();
         let retry = self.retry_after;
         let mut response = (status, Json(self)).into_response();
         let kind = HeaderValue::from_static("application/problem+json");

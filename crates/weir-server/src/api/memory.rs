@@ -6,11 +6,11 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::memory::{MemoryStatus, export_markdown};
+use weir_core::memory::{MemoryAction, MemoryEdit, MemoryKeep, MemoryStatus, export_markdown};
 
 use super::page::{ListPage, PageQuery};
-use crate::memory::{self, FactSettlement, MemoryLine, MemoryQuery, NewMemoryFact};
-use crate::problem::HandlerResult;
+use crate::memory::{self, FactDecision, MemoryLine, MemoryQuery, NewMemoryFact};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::request::CallerSpace;
 use crate::route::Route;
 
@@ -39,6 +39,13 @@ struct SettleMemoryBody {
     /// Kept, chats that are told of it hold private data.
     #[serde(default)]
     private: bool,
+    /// The `hash` of what was seen. Without it nothing is kept; with it, nothing is decided about what
+    /// changed since.
+    #[serde(default)]
+    hash: String,
+    /// Kept, it is kept in these words in place of those that were proposed.
+    #[serde(default)]
+    text: Option<String>,
 }
 
 /// How far a person lets a fact come.
@@ -93,17 +100,25 @@ async fn add_memory_fact(
 }
 
 async fn settle_memory_fact(
-    CallerSpace { app, space, .. }: CallerSpace,
+    CallerSpace { app, caller, space }: CallerSpace,
     Path(id): Path<String>,
     Json(settle): Json<SettleMemoryBody>,
 ) -> HandlerResult<Json<MemoryLine>> {
-    let word = match (settle.status, settle.private) {
-        (MemoryDecision::Kept, true) => FactSettlement::KeptPrivate,
-        (MemoryDecision::Kept, false) => FactSettlement::Settled(MemoryStatus::Kept),
-        (MemoryDecision::Rejected, _) => FactSettlement::Settled(MemoryStatus::Rejected),
-        (MemoryDecision::Forgotten, _) => FactSettlement::Settled(MemoryStatus::Forgotten),
+    let action = match (settle.status, settle.text) {
+        (MemoryDecision::Kept, text) => {
+            let edit = text.map(|text| MemoryEdit { text, by: caller.journal_name() });
+            MemoryAction::Keep(MemoryKeep { private: settle.private, edit })
+        }
+        (_, Some(_)) => {
+            return Err(ProblemDetails::bad_request(
+                "`text` goes with the status `kept` alone; nothing was changed",
+            ));
+        }
+        (MemoryDecision::Rejected, None) => MemoryAction::Reject,
+        (MemoryDecision::Forgotten, None) => MemoryAction::Forget,
     };
-    Ok(Json(memory::settle_fact(space.as_ref(), &id, word, app.current_time()).await?))
+    let decision = FactDecision { action, seen: &settle.hash };
+    Ok(Json(memory::settle_fact(space.as_ref(), &id, decision, app.current_time()).await?))
 }
 
 async fn get_memory_export(owner: CallerSpace) -> HandlerResult<Response> {

@@ -382,9 +382,12 @@ async fn s10_a_made_tool_waits_until_it_was_read() {
     let hash = skill["waiting"]["hash"].as_str().expect("a hash").to_owned();
     let path = "/api/v1/library/skills/greeting/accept";
     let (status, other) = ann.api("POST", path, Some(json!({ "hash": "00" }))).await;
-    assert_eq!(status, 400, "a word about another one counts for nothing: {other}");
+    assert_eq!(status, 409, "a word about another one counts for nothing: {other}");
     let (status, page) = ann.get("/library/skills/greeting").await;
     assert!(status == 200 && page.contains("Waiting for your approval"), "{page}");
+    let own = [("hash", hash.as_str()), ("text", "Not a skill.")];
+    let (status, _, page) = ann.form("/library/skills/greeting/accept", &own).await;
+    assert!(status == 400 && page.contains("Not a skill."), "refused words are given back: {page}");
     let (status, location, _) =
         ann.form("/library/skills/greeting/accept", &[("hash", &hash)]).await;
     assert!(status == 303 && location.contains("note="), "{location}");

@@ -73,7 +73,10 @@ async fn k14_a_proposed_setting_is_set_for_its_person_as_it_was_shown() {
     .await;
     let accept = format!("{path}/accept");
     let (status, stale) = ann.api("POST", &accept, Some(json!({ "hash": hash }))).await;
-    assert_eq!(status, 400, "{stale}");
+    assert_eq!((status, &stale["code"]), (409, &json!("conflict")), "{stale}");
+    let reject = format!("{path}/reject");
+    let (status, stale) = ann.api("POST", &reject, Some(json!({ "hash": hash }))).await;
+    assert_eq!(status, 409, "a no to what was seen is none to another: {stale}");
     assert_eq!(iterations_of(&ann).await, before, "nothing was set");
     let shown = get(&ann, path).await;
     let hash = shown["waiting"]["hash"].as_str().expect("a hash").to_owned();

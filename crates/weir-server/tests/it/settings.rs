@@ -196,7 +196,7 @@ async fn s5_prompt_files_have_versions_and_the_disk_is_the_truth() {
     assert_eq!(save("You are Kestrel.\n", 0).await.0, 200);
     assert_eq!(save("You are Heron.\n", 1).await.0, 200);
     let (status, problem) = save("You are late.\n", 1).await;
-    assert_eq!(status, 400, "{problem}");
+    assert_eq!(status, 409, "{problem}");
     assert_eq!(save(&"x".repeat(6_001), 2).await.0, 400);
 
     let path = served.house.user_config().with_file_name("SOUL.md");

@@ -3,7 +3,7 @@
 
 use axum::Form;
 use axum::extract::{Path, Query};
-use axum::response::Redirect;
+use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_install::failure::InstallationError;
@@ -13,7 +13,8 @@ use weir_install::user_space::{
 };
 
 use crate::api::library::{
-    LibraryActionBody, LibraryActionPath, LibraryItemPath, decide_about_item, parse_shelf,
+    LibraryActionBody, LibraryActionPath, LibraryItemPath, check_probe_caller, decide_about_item,
+    may_decide, parse_shelf,
 };
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
@@ -245,6 +246,9 @@ fn render_state(line: &LibraryLine) -> Markup {
 struct LibraryPageQuery {
     note: String,
     problem: String,
+    /// Words that a person wrote in place of those that wait, and that were not saved.
+    #[serde(skip)]
+    unsaved: Option<String>,
 }
 
 async fn show_item(
@@ -262,6 +266,7 @@ async fn inspect_server(
     Path(LibraryItemPath { shelf, name }): Path<LibraryItemPath>,
 ) -> HandlerResult<Markup> {
     let shelf = parse_shelf(&shelf)?;
+    check_probe_caller(&caller, shelf)?;
     match space.inspect_item(shelf, &name).await {
         Ok(item) => {
             let note = match item.waiting {
@@ -301,7 +306,7 @@ fn item_page(
         @if !shown.note.is_empty() { p.notice.info role="status" { (shown.note) } }
         @if !shown.problem.is_empty() { p.notice.bad role="alert" { (shown.problem) } }
         @if !item.line.about.is_empty() { p { (item.line.about) } }
-        @if let Some(waiting) = &item.waiting { (render_waiting(caller, shelf, item, waiting)) }
+        @if let Some(waiting) = &item.waiting { (render_waiting(caller, shelf, item, shown, waiting)) }
         @if !item.facts.is_empty() {
             dl.kv { @for (what, value) in &item.facts { dt { (what) } dd { (value) } } }
         }
@@ -323,10 +328,36 @@ fn render_text(text: &str, kind: TextKind) -> Markup {
     }
 }
 
+/// The words that wait, to be changed before they are accepted.
+fn edit_form(caller: &Caller, address: &str, waiting: &PendingLibraryChange, text: &str) -> Markup {
+    let is_unsaved = waiting.editable.as_deref() != Some(text);
+    html! {
+        details open[is_unsaved] {
+            summary { "Edit before accepting" }
+            (post_form(caller, html! { (address) "/" (LibraryAction::Accept.path_word()) }, "", &html! {
+                input type="hidden" name="hash" value=(waiting.hash);
+                (render_field("own-words", "In your words", "It is checked like what was proposed.", &html! {
+                    // The first line break behind the tag is no part of the text.
+                    textarea id="own-words" name="text" rows="16" required spellcheck="false"
+                        aria-describedby="own-words-hint" { "\n" (text) }
+                }))
+                @if waiting.untrusted {
+                    label {
+                        input type="checkbox" name="untrusted" value="yes" required;
+                        span { "I have read it and approve it" }
+                    }
+                }
+                (submit_button(ButtonLook::Primary, "Accept in these words"))
+            }))
+        }
+    }
+}
+
 fn render_waiting(
     caller: &Caller,
     shelf: LibraryShelf,
     item: &LibraryItem,
+    shown: &LibraryPageQuery,
     waiting: &PendingLibraryChange,
 ) -> Markup {
     let yes = if item.deeds.contains(&LibraryAction::Approve) {
@@ -353,9 +384,18 @@ fn render_waiting(
                 pre.wrap tabindex="0" { (render::visible_prose(&waiting.text)) }
             }
             div.row {
-                (action_form(caller, shelf, item, OfferedAction { deed: yes, hash: &waiting.hash, untrusted: waiting.untrusted }))
+                @if may_decide(caller, shelf, yes) {
+                    (action_form(caller, shelf, item, OfferedAction { deed: yes, hash: &waiting.hash, untrusted: waiting.untrusted }))
+                } @else {
+                    p.hint { "Approve it in a browser in which you signed in, or at the terminal." }
+                }
                 @if item.deeds.contains(&LibraryAction::Reject) {
                     (action_form(caller, shelf, item, OfferedAction { deed: LibraryAction::Reject, hash: &waiting.hash, untrusted: false }))
+                }
+            }
+            @if let Some(text) = &waiting.editable {
+                @if may_decide(caller, shelf, LibraryAction::Accept) {
+                    (edit_form(caller, &item_address(shelf, &item.line.name), waiting, shown.unsaved.as_ref().unwrap_or(text)))
                 }
             }
         }
@@ -371,13 +411,14 @@ fn render_actions(caller: &Caller, shelf: LibraryShelf, item: &LibraryItem) -> M
                 LibraryAction::Accept | LibraryAction::Reject | LibraryAction::Approve
             )
     };
+    let offered = |deed: &&LibraryAction| !settled(deed) && may_decide(caller, shelf, **deed);
     html! {
-        @if shelf == LibraryShelf::Servers {
+        @if check_probe_caller(caller, shelf).is_ok() && shelf == LibraryShelf::Servers {
             (post_form(caller, html! { (item_address(shelf, &item.line.name)) "/look" }, "", &html! {
                 (submit_button(ButtonLook::Plain, "Start and inspect"))
             }))
         }
-        @for deed in item.deeds.iter().filter(|deed| !settled(deed)) {
+        @for deed in item.deeds.iter().filter(offered) {
             (action_form(caller, shelf, item, OfferedAction { deed: *deed, hash: &item.hash, untrusted: item.line.untrusted && *deed == LibraryAction::Accept }))
         }
     }
@@ -423,16 +464,26 @@ fn action_form(
 }
 
 async fn act_on_item(
-    CallerSpace { space, .. }: CallerSpace,
+    owner: CallerSpace,
     Path(LibraryActionPath { shelf, name, deed }): Path<LibraryActionPath>,
     SentBody(said): SentBody<LibraryActionBody>,
-) -> HandlerResult<Redirect> {
+) -> HandlerResult<Response> {
     let item = LibraryItemPath { shelf, name };
-    let done = decide_about_item(&space, &item, &deed, &said).await;
+    let done = decide_about_item(&owner, &item, &deed, &said).await;
     let (shelf, name) = (parse_shelf(&item.shelf)?, item.name);
+    // What they wrote is given back to them, with what is wrong.
+    if let (Err(problem), Some(text)) = (&done, said.own_words())
+        && problem.is_refusal()
+        && let Ok(found) = owner.space.find_item(shelf, &name).await
+    {
+        let (problem, status) = (problem.detail.clone(), problem.status_code());
+        let unsaved = Some(text.to_owned());
+        let shown = LibraryPageQuery { problem, unsaved, ..LibraryPageQuery::default() };
+        return Ok((status, item_page(&owner.caller, shelf, &found, &shown)).into_response());
+    }
     // What was taken away has no page any more.
-    let there = space.find_item(shelf, &name).await.is_ok();
+    let there = owner.space.find_item(shelf, &name).await.is_ok();
     let to =
         if there { item_address(shelf, &name) } else { format!("/library/{}", shelf.path_word()) };
-    redirect_with_result(&to, done)
+    Ok(redirect_with_result(&to, done)?.into_response())
 }

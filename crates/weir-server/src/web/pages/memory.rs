@@ -1,19 +1,23 @@
 //! Saved facts of a person, and what waits for their word.
 
+use axum::Form;
 use axum::extract::{Path, Query};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::ids::Timestamp;
-use weir_core::memory::{MemoryKind, MemoryStatus, TOLD_CHARS_MAX, TOLD_MAX};
+use weir_core::memory::{
+    FACT_CHARS_MAX, MemoryAction, MemoryEdit, MemoryKeep, MemoryKind, MemoryStatus, TOLD_CHARS_MAX,
+    TOLD_MAX,
+};
 
 use crate::api::memory::export_memory;
 use crate::caller::Caller;
-use crate::memory::{self, FactSettlement, MemoryLine, MemoryQuery, NewMemoryFact};
+use crate::memory::{self, FactDecision, MemoryLine, MemoryQuery, NewMemoryFact};
 use crate::problem::HandlerResult;
 use crate::request::CallerSpace;
-use crate::request::body::{SentBody, redirect_with};
+use crate::request::body::{SentBody, redirect_with, redirect_with_result};
 use crate::route::Route;
 use crate::web::controls::{
     ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
@@ -26,6 +30,12 @@ use crate::web::parts::{
 const HERE: &str = "/memory";
 /// Facts on one page.
 const SHOWN_MAX: usize = 300;
+
+const ACCEPT: FactButton = FactButton { word: "accept", text: "Save", class: "btn primary" };
+const ACCEPT_PRIVATE: FactButton =
+    FactButton { word: "accept-private", text: "Save as private", class: "btn" };
+const REJECT: FactButton = FactButton { word: "reject", text: "Reject", class: "btn" };
+const FORGET: FactButton = FactButton { word: "forget", text: "Forget", class: "btn quiet" };
 
 /// The routes of this file.
 pub(crate) fn memory_page_routes() -> Vec<Route> {
@@ -43,6 +53,17 @@ struct MemoryPageQuery {
     q: String,
     kind: String,
     note: String,
+    problem: String,
+    /// Words that a person wrote in place of those of a fact, and that were not saved.
+    #[serde(skip)]
+    unsaved: Option<UnsavedWords>,
+}
+
+#[derive(Debug)]
+struct UnsavedWords {
+    /// Id of the fact.
+    fact: String,
+    text: String,
 }
 
 fn kind_of(word: &str) -> Option<MemoryKind> {
@@ -53,7 +74,8 @@ async fn show_memory(
     owner: CallerSpace,
     Query(shown): Query<MemoryPageQuery>,
 ) -> HandlerResult<Markup> {
-    memory_page(&owner, &shown, None).await
+    let problem = Some(shown.problem.as_str()).filter(|why| !why.is_empty());
+    memory_page(&owner, &shown, problem).await
 }
 
 async fn memory_page(
@@ -67,6 +89,12 @@ async fn memory_page(
     let proposed = MemoryQuery { status: Some(MemoryStatus::Proposed), ..MemoryQuery::default() };
     let waiting = memory::find_facts(space.as_ref(), &proposed).await?;
     let waiting: Vec<MemoryLine> = waiting.iter().map(MemoryLine::from).collect();
+    // What is kept, whatever is looked for: a fact may take the place of one of them.
+    let known = match waiting.is_empty() {
+        true => Vec::new(),
+        false => memory::find_facts(space.as_ref(), &MemoryQuery::default()).await?,
+    };
+    let known: Vec<MemoryLine> = known.iter().map(MemoryLine::from).collect();
     let more = kept.len().saturating_sub(SHOWN_MAX);
     let lines: Vec<MemoryLine> = kept.iter().take(SHOWN_MAX).map(MemoryLine::from).collect();
     let now = app.current_time();
@@ -82,7 +110,7 @@ async fn memory_page(
         }
         @if !shown.note.is_empty() { p.notice.info role="status" { (shown.note) } }
         @if let Some(why) = wrong { p.notice.bad role="alert" { (why) } }
-        @if !waiting.is_empty() { (render_inbox(caller, &waiting, now)) }
+        @if !waiting.is_empty() { (render_inbox(caller, &WaitingFacts { waiting: &waiting, known: &known, shown }, now)) }
         (search_form(shown))
         @if lines.is_empty() {
             (render_empty("Nothing found.", "Write down a fact below, or let your agents \
@@ -124,20 +152,67 @@ fn render_source(line: &MemoryLine) -> Markup {
     }
 }
 
-fn decision_form(caller: &Caller, id: &str, word: &str, text: &str, class: &str) -> Markup {
+/// A button of a fact.
+struct FactButton {
+    /// The deed, as addresses name it.
+    word: &'static str,
+    /// What stands on it.
+    text: &'static str,
+    class: &'static str,
+}
+
+fn decision_form(caller: &Caller, line: &MemoryLine, button: &FactButton) -> Markup {
+    let FactButton { word, text, class } = *button;
     html! {
-        (post_form(caller, html! { "/memory/" (id) "/" (word) }, "", &html! {
+        (post_form(caller, html! { "/memory/" (line.id) "/" (word) }, "", &html! {
+            input type="hidden" name="hash" value=(line.hash);
             button class=(class) type="submit" { (text) }
         }))
     }
 }
 
-fn render_inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Markup {
+/// The words of a fact, to be changed before it is kept.
+fn edit_form(caller: &Caller, line: &MemoryLine, unsaved: Option<&UnsavedWords>) -> Markup {
+    let id = format!("edit-{}", line.id);
+    let text = unsaved.map_or(&line.text, |words| &words.text);
+    html! {
+        details open[unsaved.is_some()] {
+            summary { "Edit before saving" }
+            (post_form(caller, html! { "/memory/" (line.id) "/" (ACCEPT.word) }, "", &html! {
+                input type="hidden" name="hash" value=(line.hash);
+                (render_field(&id, "In your words", "One or two sentences.", &html! {
+                    textarea id=(id) name="text" rows="3" required maxlength=(FACT_CHARS_MAX)
+                        aria-describedby={ (id) "-hint" } { (text) }
+                }))
+                @if line.private && !line.untrusted {
+                    label {
+                        input type="checkbox" name="private" value="yes";
+                        span { "Keep it private" }
+                    }
+                }
+                (submit_button(ButtonLook::Primary, "Save in these words"))
+            }))
+        }
+    }
+}
+
+/// What waits, and what it is shown with.
+struct WaitingFacts<'a> {
+    waiting: &'a [MemoryLine],
+    /// What is kept.
+    known: &'a [MemoryLine],
+    shown: &'a MemoryPageQuery,
+}
+
+/// All of a fact that a yes is bound to.
+fn render_inbox(caller: &Caller, facts: &WaitingFacts<'_>, now: Timestamp) -> Markup {
+    let WaitingFacts { waiting, known, shown } = *facts;
     html! {
         section.card aria-labelledby="inbox" {
             h2 id="inbox" { "Waiting for you" }
             div.stack {
                 @for line in waiting {
+                    @let unsaved = shown.unsaved.as_ref().filter(|words| words.fact == line.id);
                     div {
                         p { (line.text) }
                         p.muted {
@@ -153,16 +228,35 @@ fn render_inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Mark
                                  it hold private data."
                             }
                         }
+                        (render_terms(line, known))
                         div.row {
-                            (decision_form(caller, &line.id, "accept", "Save", "btn primary"))
+                            (decision_form(caller, line, &ACCEPT))
                             @if line.private && !line.untrusted {
-                                (decision_form(caller, &line.id, "accept-private", "Save as private", "btn"))
+                                (decision_form(caller, line, &ACCEPT_PRIVATE))
                             }
-                            (decision_form(caller, &line.id, "reject", "Reject", "btn"))
+                            (decision_form(caller, line, &REJECT))
                         }
+                        (edit_form(caller, line, unsaved))
                     }
                 }
             }
+        }
+    }
+}
+
+/// Where and by what a fact is found, and what it takes the place of.
+fn render_terms(line: &MemoryLine, known: &[MemoryLine]) -> Markup {
+    let replaced = line.supersedes.as_ref().map(|older| {
+        known.iter().find(|fact| fact.id == *older).map_or(older.as_str(), |fact| &fact.text)
+    });
+    html! {
+        p.muted {
+            "Importance " (line.importance) " of 5, "
+            @match &line.workspace { Some(place) => { "in " (place) } None => { "everywhere" } }
+            @if !line.topics.is_empty() { ", found by: " (line.topics.join(", ")) }
+        }
+        @if let Some(replaced) = replaced {
+            p.notice.warn { "Saved, it takes the place of: " (replaced) }
         }
     }
 }
@@ -189,7 +283,7 @@ fn render_facts(caller: &Caller, lines: &[MemoryLine], now: Timestamp) -> Markup
                         td { (line.kind.heading()) " (" (line.importance) "/5)" }
                         td { @match &line.workspace { Some(at) => (at), None => "everywhere" } }
                         td { (render_source(line)) ", " (render_moment(line.created, now)) }
-                        td { (decision_form(caller, &line.id, "forget", "Forget", "btn quiet")) }
+                        td { (decision_form(caller, line, &FORGET)) }
                     }
                 }
             },
@@ -253,22 +347,50 @@ struct FactPath {
     word: String,
 }
 
+/// What was seen when a button was pressed, and what was written in its place.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct SeenFact {
+    hash: String,
+    /// Words of the person's own.
+    text: Option<String>,
+    /// Anything but empty: it is kept as private.
+    private: String,
+}
+
 async fn settle_fact(
-    CallerSpace { app, space, .. }: CallerSpace,
+    owner: CallerSpace,
     Path(FactPath { id, word }): Path<FactPath>,
-) -> HandlerResult<Redirect> {
-    let settled = FactSettlement::Settled;
-    let (word, note) = match word.as_str() {
-        "accept" => (settled(MemoryStatus::Kept), "Saved."),
-        "accept-private" => (FactSettlement::KeptPrivate, "Saved as private."),
-        "reject" => (settled(MemoryStatus::Rejected), "Rejected. It will not be proposed again."),
-        "forget" => (settled(MemoryStatus::Forgotten), "Forgotten."),
+    Form(SeenFact { hash, text, private }): Form<SeenFact>,
+) -> HandlerResult<Response> {
+    let CallerSpace { app, caller, space } = &owner;
+    // A browser ends the lines of a form in its own way; a fact has one.
+    let text = text.map(|text| text.replace("\r\n", " ").replace('\n', " "));
+    let keep = |private| {
+        let edit = text.clone().map(|text| MemoryEdit { text, by: caller.journal_name() });
+        MemoryAction::Keep(MemoryKeep { private, edit })
+    };
+    let (action, note) = match word.as_str() {
+        "accept" if private.is_empty() => (keep(false), "Saved."),
+        "accept" | "accept-private" => (keep(true), "Saved as private."),
+        "reject" => (MemoryAction::Reject, "Rejected. It will not be proposed again."),
+        "forget" => (MemoryAction::Forget, "Forgotten."),
         other => {
             return Err(crate::problem::ProblemDetails::not_found(format!("the deed {other:?}")));
         }
     };
-    memory::settle_fact(space.as_ref(), &id, word, app.current_time()).await?;
-    Ok(redirect_with(HERE, "note", note))
+    let decision = FactDecision { action, seen: &hash };
+    let done = memory::settle_fact(space.as_ref(), &id, decision, app.current_time()).await;
+    match (done, text) {
+        // What they wrote is given back to them, with what is wrong.
+        (Err(problem), Some(text)) if problem.is_refusal() => {
+            let unsaved = Some(UnsavedWords { fact: id, text });
+            let shown = MemoryPageQuery { unsaved, ..MemoryPageQuery::default() };
+            let page = memory_page(&owner, &shown, Some(&problem.detail)).await?;
+            Ok((problem.status_code(), page).into_response())
+        }
+        (done, _) => Ok(redirect_with_result(HERE, done.map(|_| note))?.into_response()),
+    }
 }
 
 async fn export_facts(owner: CallerSpace) -> HandlerResult<Response> {

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use axum::Form;
 use axum::extract::Query;
 use axum::response::{IntoResponse, Redirect, Response};
-use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
@@ -323,7 +322,7 @@ async fn save_settings(
             Ok(Redirect::to(&back).into_response())
         }
         Err(problem) => {
-            let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let status = problem.status_code();
             let said = render_refusal(&problem);
             let page = settings_page(&owner, &look, &said, &typed).await?;
             Ok((status, page).into_response())

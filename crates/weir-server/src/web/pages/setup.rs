@@ -3,7 +3,7 @@
 use axum::Form;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -91,7 +91,7 @@ async fn claim_server(
     match make_first_account(&door, &sent).await {
         Ok(response) => Ok(response),
         Err(problem) if problem.status < 500 => {
-            let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let status = problem.status_code();
             Ok((status, setup_form(&sent.name, Some(&problem.detail))).into_response())
         }
         Err(problem) => Err(problem),

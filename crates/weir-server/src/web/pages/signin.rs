@@ -3,7 +3,7 @@
 use axum::Form;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, header};
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -120,7 +120,7 @@ async fn post_sign_in(
 
 /// The page with its complaint, and the status that the problem has.
 fn page_with_status(problem: &ProblemDetails, page: Markup) -> Response {
-    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let status = problem.status_code();
     let mut response = (status, page).into_response();
     if let Some(seconds) = problem.retry_after {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

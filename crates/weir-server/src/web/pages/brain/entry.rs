@@ -2,7 +2,6 @@
 
 use axum::extract::{Path, Query};
 use axum::response::{IntoResponse, Redirect, Response};
-use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::brain::{BrainEntryState, TITLE_CHARS_MAX};
@@ -168,7 +167,7 @@ async fn update_entry(
             let line = brain::find_line(space.as_ref(), &id).await?;
             let head = html! { p.notice.bad role="alert" { (problem.detail) } };
             let page = entry_page(&owner, &line, &typed, &head);
-            let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let status = problem.status_code();
             Ok((status, page).into_response())
         }
         Err(problem) => Err(problem),

@@ -3,7 +3,6 @@
 use axum::Form;
 use axum::extract::{Path, Query};
 use axum::response::{IntoResponse, Redirect, Response};
-use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_install::user_space::{PromptFile, PromptText, PromptVersion};
@@ -114,7 +113,7 @@ pub(super) async fn save_prompt(
         Ok(_) => Ok(Redirect::to(&format!("{}?saved=1", prompt_address(file))).into_response()),
         Err(error) => {
             let problem = ProblemDetails::from(error);
-            let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let status = problem.status_code();
             let text = space.prompt_text(file).await?;
             let said = render_refusal(&problem);
             let compare = CompareQuery::default();

@@ -97,7 +97,7 @@ await api('PUT', '/api/v1/mail/work', {
 const entries = await page.evaluate(() => [...document.querySelectorAll('#nav > ul a, #nav > details a')].map((link) => link.pathname));
 const pages = [...new Set([
   '/', waiting, question, chat, '/chats?archived=yes', '/agents/digest', '/agents/digest/edit', '/agent-new', '/files?path=src',
-  '/mail/work', '/mail-new', '/account', '/notifications', '/notifications/where', '/pause',
+  '/mail/work', '/mail-new', '/account', '/notifications', '/notifications/where', '/pause', '/settings/rules',
   ...entries,
 ])];
 same(['/approvals', '/usage', '/admin'].filter((path) => !pages.includes(path)), [], 'entries that are not there');

@@ -21,6 +21,7 @@ pub(crate) mod notifications;
 pub(crate) mod page;
 pub(crate) mod pause;
 mod rewind;
+pub(crate) mod rules;
 pub(crate) mod sessions;
 pub(crate) mod settings;
 pub(crate) mod shares;
@@ -53,6 +54,7 @@ pub(crate) fn api_routes() -> Vec<Route> {
         notifications::notification_api_routes(),
         pause::pause_api_routes(),
         rewind::rewind_api_routes(),
+        rules::rule_api_routes(),
         sessions::session_api_routes(),
         settings::settings_api_routes(),
         shares::share_api_routes(),

@@ -22,6 +22,7 @@ mod people;
 mod proposed_settings;
 mod render;
 mod replicas;
+mod rules;
 mod settings;
 mod store;
 mod tenants;

@@ -21,6 +21,7 @@ use crate::web::parts::page_with;
 mod control;
 mod lists;
 mod prompts;
+mod rules;
 mod security;
 
 use control::{ControlContext, render_group};
@@ -42,6 +43,8 @@ pub(crate) fn settings_page_routes() -> Vec<Route> {
         Route::get("/settings/preview", prompts::preview_prompt),
         Route::post("/settings/lists/{list}", post_allowed_value),
         Route::post("/settings/lists/{list}/remove", lists::remove),
+        Route::get(rules::RULES_PAGE, rules::show_rules),
+        Route::post(rules::RULES_PAGE, rules::change_rules),
         Route::get("/settings/security", security::show_security).access(RouteAccess::Admin),
         Route::post("/settings/security", security::save_security).access(RouteAccess::Admin),
     ]

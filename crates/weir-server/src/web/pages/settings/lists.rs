@@ -39,7 +39,9 @@ pub(super) async fn lists_section(app: &App, caller: &Caller) -> HandlerResult<M
     Ok(html! {
         p {
             "What stands here passes without asking; everything else asks or is refused. These \
-             lists are changed on this page only: no file and no agent can."
+             lists are changed on this page only: no file and no agent can. "
+            a href=(super::rules::RULES_PAGE) { "Permission rules and trusted folders" }
+            " have a page of their own."
         }
         (shown("hosts", &HOSTS, &hosts))
         (shown("recipients", &RECIPIENTS, &recipients))

@@ -8,6 +8,7 @@ import os
 import re
 import time
 
+import deciding as decisions
 import picture
 import sessions
 import words
@@ -216,6 +217,16 @@ def one_question(house, term):
     begin(term)
     term.say(TOLD)
     term.wait(words.CHOICES)
+
+
+@state("A plugin is to be enabled: what it may do, and the question.",
+       photo="docs/screens/tui-deciding.png")
+def deciding(house, term):
+    decisions.with_plugin(house)
+    begin(term)
+    term.say("/plugins enable demo")
+    term.wait(decisions.ASKED)
+    term.gone("being looked at")
 
 
 @state("A no is given its reason.")

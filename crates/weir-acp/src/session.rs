@@ -263,6 +263,8 @@ impl EditorSession {
             UiUpdate::Over(why) => return LinkState::Over(why),
             // Nothing of this was asked for, or an editor has its own.
             UiUpdate::Text { .. }
+            | UiUpdate::Review { .. }
+            | UiUpdate::Decided { .. }
             | UiUpdate::Clipboard { .. }
             | UiUpdate::Shell { .. }
             | UiUpdate::Branch(_)

@@ -266,8 +266,10 @@ impl App {
         fold: &'a SessionFold,
         named: &'a [SlashCommandInfo],
         tickets: &'a Cell<CommandTicket>,
+        now: Timestamp,
     ) -> ScreenContext<'a> {
-        ScreenContext { transcript: &fold.transcript, settings: &fold.settings, named, tickets }
+        let (transcript, settings) = (&fold.transcript, &fold.settings);
+        ScreenContext { transcript, settings, named, tickets, now }
     }
 
     /// Runs `f` with the uppermost screen.
@@ -275,14 +277,14 @@ impl App {
         &mut self,
         f: impl FnOnce(&mut dyn Screen, &ScreenContext<'_>) -> T,
     ) -> Option<T> {
-        let with = App::screen_context(&self.fold, &self.named, &self.tickets);
+        let with = App::screen_context(&self.fold, &self.named, &self.tickets, self.now);
         let screen = self.screens.last_mut()?;
         Some(f(screen.as_mut(), &with))
     }
 
     /// A ticket that nobody had.
     pub(crate) fn next_ticket(&self) -> CommandTicket {
-        App::screen_context(&self.fold, &self.named, &self.tickets).next_ticket()
+        App::screen_context(&self.fold, &self.named, &self.tickets, self.now).next_ticket()
     }
 
     /// What is wished, once.

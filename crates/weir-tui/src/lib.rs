@@ -8,6 +8,7 @@
 
 mod app;
 pub mod compose;
+mod decisions;
 mod familiar;
 pub mod fuzzy;
 mod keys;

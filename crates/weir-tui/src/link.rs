@@ -14,6 +14,7 @@ use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::view::first_start::FirstStart;
 
+pub use crate::decisions::{DecisionKind, DecisionRequest, ReportPart};
 pub use crate::reports::ReportKind;
 
 /// News that may wait for the face; past it, whoever tells waits (a face that loads a long journal).
@@ -117,6 +118,8 @@ pub enum UiCommand {
     Model(String),
     /// Another profile.
     Profile(String),
+    /// Take the session up anew, as soon as no run is on: what it is made of beside its settings is another.
+    Reload,
     /// Make the context shorter; with what the summary must keep.
     Condense(String),
     /// Take the files of the last run back.
@@ -172,6 +175,23 @@ pub enum UiCommand {
         report: ReportKind,
         /// What follows the command's name.
         arguments: String,
+        /// For the answer.
+        ticket: CommandTicket,
+    },
+    /// What a decision is about, whole, before it is made: [`UiUpdate::Review`]. Nothing is changed.
+    Review {
+        /// What is to be decided.
+        request: DecisionRequest,
+        /// For the answer.
+        ticket: CommandTicket,
+    },
+    /// Do what was shown: [`UiUpdate::Decided`]. Where it is another one meanwhile nothing is done, and
+    /// that one is shown: [`UiUpdate::Review`].
+    Decide {
+        /// What is decided.
+        request: DecisionRequest,
+        /// The [`DecisionReview::as_shown`] of what the person agreed to.
+        as_shown: String,
         /// For the answer.
         ticket: CommandTicket,
     },
@@ -255,6 +275,23 @@ pub enum ListResult {
     Files(Vec<String>),
     /// To [`UiCommand::Models`] and [`UiCommand::Profiles`].
     Choices(Vec<ChoiceOption>),
+}
+
+/// What a person is to agree to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecisionReview {
+    /// What is to be decided.
+    pub request: DecisionRequest,
+    /// All that would count, as the command of the same name shows it.
+    pub text: String,
+    /// What is asked: `Accept it?`.
+    pub question: String,
+    /// Names exactly what is shown: a yes to it does nothing else.
+    pub as_shown: String,
+    /// The words that the person may change before they agree; `None`: none can be changed here.
+    pub editable: Option<String>,
+    /// The person said yes to another one before: it changed meanwhile.
+    pub changed: bool,
 }
 
 /// What the clipboard holds.
@@ -382,6 +419,20 @@ pub enum UiUpdate {
         text: String,
         /// How it is to be shown.
         kind: TextKind,
+    },
+    /// What is to be decided, as it was asked for.
+    Review {
+        /// To which wish.
+        ticket: CommandTicket,
+        /// It.
+        review: Box<DecisionReview>,
+    },
+    /// What was decided is done.
+    Decided {
+        /// To which wish.
+        ticket: CommandTicket,
+        /// What was done, in a sentence or some.
+        text: String,
     },
     /// What the clipboard holds, as it was asked for.
     Clipboard {

@@ -2,6 +2,8 @@
 //! what is typed for it. A new one is a row here and a line where it is made (`weir-terminal`). Not
 //! here: how it is shown ([`crate::screen`], [`crate::plain`]), and commands that do more than show.
 
+use crate::decisions::{ReportPart, parse_report_part};
+
 /// What is typed for a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReportCommand {
@@ -27,6 +29,16 @@ macro_rules! reports {
         }
 
         impl ReportKind {
+            /// What is typed for it, without the slash; empty: another command shows it.
+            pub(crate) fn command_name(self) -> &'static str {
+                REPORT_COMMANDS.iter().find(|row| row.report == self).map_or("", |row| row.name)
+            }
+
+            /// The part of it that was named behind its command; `None`: all of it.
+            pub fn named_part(self, arguments: &str) -> Option<ReportPart> {
+                parse_report_part(self.command_name(), arguments)
+            }
+
             /// What stands above it.
             pub fn title(self) -> &'static str {
                 match self { $(ReportKind::$kind => $title,)* }
@@ -53,19 +65,25 @@ reports! {
     /// Checkpoints of the session.
     Checkpoints = "Checkpoints", "checkpoints" "" "Saved versions of changed files";
     /// What is remembered. Arguments: words to search.
-    Memory = "Memory", "memory" "[words]" "Remembered notes; words search them";
+    Memory = "Memory", "memory" "[words]" "Remembered notes; words search them; also inbox, accept, reject, forget";
     /// The person's brain. Arguments: words to search.
     Brain = "Brain", "brain" "[words]" "Your knowledge store; words search it";
     /// Skills.
-    Skills = "Skills", "skills" "" "Skills that can be used here";
+    Skills = "Skills", "skills" "" "Skills; also show, inbox, accept, reject, remove";
     /// Recipes.
-    Recipes = "Recipes", "recipes" "" "Recipes: known ways to do a kind of task";
+    Recipes = "Recipes", "recipes" "" "Recipes; also show, accept, reject, remove";
     /// Scheduled agents and sub-agents.
     Agents = "Agents", "agents" "" "Scheduled agents and sub-agents";
     /// Foreign servers.
-    Mcp = "MCP servers", "mcp" "" "MCP servers";
+    Mcp = "MCP servers", "mcp" "" "MCP servers; also show, approve, remove";
+    /// Plugins.
+    Plugins = "Plugins", "plugins" "" "Plugins; also show, enable, disable";
     /// Tools of the session.
-    Tools = "Tools", "tools" "" "Tools of this session";
+    Tools = "Tools", "tools" "" "Tools; also show, accept, disable, remove";
+    /// What waits for a person in every session, and what was granted.
+    Approvals = "Approvals", "approvals" "" "What waits in any session; also show, answer";
+    /// Folders that are trusted.
+    Trust = "Trusted folders";
     /// One call with everything that is kept of it. Arguments: its number.
     Call = "Call", "call" "number" "Everything about one tool call";
     /// What the session changed in files.
@@ -77,7 +95,7 @@ reports! {
     /// Rules and where each came from, and leases.
     Permissions = "Permissions";
     /// Settings and where each comes from.
-    Config = "Settings", "config" "" "Every setting and where it comes from";
+    Config = "Settings", "config" "" "Settings and their origin; also set, inbox, accept, reject";
     /// What works here and what does not.
     Doctor = "What works here", "doctor" "" "What works here and what does not";
 }

@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 use crossterm::event::KeyEvent;
 use ratatui::text::Line;
-use weir_core::ids::SessionId;
+use weir_core::ids::{SessionId, Timestamp};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
@@ -22,6 +22,7 @@ use crate::text::theme::Theme;
 pub(crate) mod approval;
 pub(crate) mod chat;
 pub(crate) mod choose;
+pub(crate) mod decide;
 pub(crate) mod footer;
 pub(crate) mod frame;
 pub(crate) mod help;
@@ -84,6 +85,8 @@ pub(crate) enum ScreenStep {
     CloseAnd(Vec<UiCommand>),
     /// It closes, and this text is put into the composer, before what is there.
     Put(String),
+    /// It closes, and this command is put into the composer, as if the person had typed it and not yet sent it.
+    PutCommand(String),
     /// It closes, and this is done as if the person had typed it: `/theme dark`.
     Command(String),
     /// Another screen is put over it; closing that one shows this one again.
@@ -110,6 +113,8 @@ pub(crate) struct ScreenContext<'a> {
     pub(crate) named: &'a [SlashCommandInfo],
     /// The last ticket that was given out.
     pub(crate) tickets: &'a Cell<CommandTicket>,
+    /// The latest moment that the app was told of.
+    pub(crate) now: Timestamp,
 }
 
 impl ScreenContext<'_> {

@@ -12,6 +12,7 @@ use super::painter::{AppPainter, ShownView};
 use super::writing::PrintItem;
 use super::{App, TerminalAction};
 use crate::compose::WrittenMessage;
+use crate::decisions::{TypedDecision, parse_decision};
 use crate::familiar;
 use crate::link::{NoticeTone, ReportKind, SessionTarget, UiCommand};
 use crate::words::{format_dollars, one_line};
@@ -69,6 +70,31 @@ impl App {
         true
     }
 
+    /// A command of a report: what it decides, or else the report.
+    pub(super) fn report_command(&mut self, report: ReportKind, rest: &str) {
+        if !self.decision_command(report.command_name(), rest) {
+            self.show_report(report, rest);
+        }
+    }
+
+    /// Whether `rest` decides something, or means to: then it is shown, and nothing is done yet.
+    fn decision_command(&mut self, name: &str, rest: &str) -> bool {
+        match parse_decision(name, rest) {
+            TypedDecision::Not => return false,
+            TypedDecision::Incomplete(how) => self.reject_argument(name, rest, &how),
+            TypedDecision::Asked(request) => self.show_view(ShownView::Decision(request)),
+        }
+        true
+    }
+
+    pub(super) fn trust_command(&mut self, rest: &str) {
+        match rest {
+            "list" => self.show_report(ReportKind::Trust, ""),
+            _ if self.decision_command("trust", rest) => (),
+            _ => self.reject_argument("trust", rest, "Type /trust, /trust list or /trust remove"),
+        }
+    }
+
     pub(super) fn show_report(&mut self, report: ReportKind, rest: &str) {
         self.show_view(ShownView::Report(report, rest.to_owned()));
     }
@@ -101,6 +127,9 @@ impl App {
     pub(super) fn permissions_command(&mut self, rest: &str) {
         if rest.is_empty() {
             return self.show_report(ReportKind::Permissions, rest);
+        }
+        if self.decision_command("permissions", rest) {
+            return;
         }
         match rest.parse::<PermissionMode>() {
             Ok(mode) => self.set_permission_mode(mode),

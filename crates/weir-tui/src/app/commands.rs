@@ -39,7 +39,7 @@ impl ChatCommand {
     pub(super) fn run(&self, app: &mut App, rest: &str) {
         match self.does {
             CommandAct::Run(act) => act(app, rest),
-            CommandAct::Report(report) => app.show_report(report, rest),
+            CommandAct::Report(report) => app.report_command(report, rest),
         }
     }
 }
@@ -64,7 +64,7 @@ const fn line_command(
 }
 
 /// Other names of the same.
-const ALIASES: &[(&str, &str)] = &[("sessions", "resume")];
+const ALIASES: &[(&str, &str)] = &[("sessions", "resume"), ("mcp-servers", "mcp")];
 
 /// The commands of a face that is painted so, in the order in which they are shown.
 pub(crate) fn face_commands(painter: AppPainter) -> impl Iterator<Item = &'static ChatCommand> {
@@ -109,8 +109,14 @@ const SESSION_COMMANDS: &[ChatCommand] = &[
     chat_command(
         "permissions",
         "[mode]",
-        "Rules and the permission mode; a mode changes it",
+        "Rules and the permission mode; a mode changes it; also add, remove",
         App::permissions_command,
+    ),
+    chat_command(
+        "trust",
+        "",
+        "Trusts this folder's own files, once you have seen what they do; also list, remove",
+        App::trust_command,
     ),
     chat_command("paste", "", "Attaches the picture in the clipboard", |app, _| {
         app.show_view(ShownView::Clipboard);

@@ -11,7 +11,7 @@ use super::notes::Loud;
 use super::painter::ShownView;
 use super::writing::PrintItem;
 use super::{App, Dialog, PendingSettings, ShownDialog, TerminalAction};
-use crate::compose::FIRST_TICKET;
+use crate::compose::{FIRST_TICKET, WrittenKind, WrittenMessage};
 use crate::familiar;
 use crate::link::{
     ClipboardContent, CommandTicket, ListResult, NoticeTone, OpenSessionInfo, SlashCommandInfo,
@@ -20,6 +20,7 @@ use crate::link::{
 use crate::screen::approval::ApprovalDialog;
 use crate::screen::question::QuestionDialog;
 use crate::screen::{ScreenStep, chat};
+use crate::text::clean::clean_text;
 use crate::words::{one_line, run_status_text, to_sentence};
 
 impl App {
@@ -71,14 +72,10 @@ impl App {
                 self.about.branch = branch.clone();
                 self.dirty = true;
             }
-            UiUpdate::Lost(why) => {
-                self.set_connection_lost(why.as_deref());
-            }
+            UiUpdate::Lost(why) => self.set_connection_lost(why.as_deref()),
             UiUpdate::History(path) => {
                 self.composer.set_history(path.clone());
-                if let Some(trouble) = self.composer.take_trouble() {
-                    self.show_hint(NoticeTone::Bad, one_line(&trouble));
-                }
+                self.tell_trouble();
             }
             UiUpdate::Over(why) => {
                 self.over = Some(why.clone());
@@ -90,11 +87,21 @@ impl App {
             UiUpdate::Failed { why, .. } if self.screens.is_empty() => {
                 self.show_hint(NoticeTone::Bad, one_line(why));
             }
-            UiUpdate::Listed { .. } | UiUpdate::Text { .. } | UiUpdate::Failed { .. } => (),
+            UiUpdate::Decided { text, .. } => self.tell_decided(text),
+            UiUpdate::Listed { .. }
+            | UiUpdate::Text { .. }
+            | UiUpdate::Review { .. }
+            | UiUpdate::Failed { .. } => (),
         }
         if let Some(step) = self.on_screen(|screen, with| screen.handle_update(news, with)) {
             self.apply_step(step);
         }
+    }
+
+    /// What was decided is done: that is told where the talk is, also when its dialog was closed before.
+    fn tell_decided(&mut self, text: &str) {
+        self.fold.add_note(Loud::Good, clean_text(text).trim_end().to_owned(), self.now);
+        self.dirty = true;
     }
 
     /// The copy that was asked for is open and told: that it is one, and what became of the other.
@@ -330,6 +337,11 @@ impl App {
                 self.close_screen();
                 let said = self.written_from_text(text);
                 self.composer.give_back(&said);
+            }
+            ScreenStep::PutCommand(text) => {
+                self.close_screen();
+                let kind = WrittenKind::Command;
+                self.composer.give_back(&WrittenMessage { text, attached: Vec::new(), kind });
             }
             ScreenStep::Command(line) => {
                 self.close_screen();

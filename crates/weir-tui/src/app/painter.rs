@@ -7,7 +7,7 @@ use weir_core::ids::Timestamp;
 use super::App;
 use super::notes::Loud;
 use crate::compose::WrittenMessage;
-use crate::link::ReportKind;
+use crate::link::{DecisionRequest, ReportKind};
 use crate::options::{FaceOptions, Motion};
 use crate::screen::open;
 use crate::text::theme::Theme;
@@ -40,6 +40,8 @@ pub(crate) enum ShownView {
     Rewind,
     /// A text of the other end, and what follows the command's name.
     Report(ReportKind, String),
+    /// What is to be decided, and the question whether to do it.
+    Decision(DecisionRequest),
     /// How the session stands.
     Status(String),
     /// What the clipboard holds goes with the next message.
@@ -82,6 +84,7 @@ impl App {
             ShownView::Sessions(words) => open::sessions_screen(&words, self.now),
             ShownView::Rewind => open::rewind_screen(),
             ShownView::Report(report, arguments) => open::report_screen(report, &arguments),
+            ShownView::Decision(request) => open::decision_screen(request),
             ShownView::Status(text) => open::text_screen("Status", text),
             ShownView::Clipboard => return self.ask_clipboard(),
             ShownView::Remark(loud, text) => return self.fold.add_note(loud, text, self.now),

@@ -1,6 +1,7 @@
 //! The app as a whole: news and keys in, frames and wishes out.
 
 mod again;
+mod decide;
 mod fingers;
 mod fixed;
 mod frames;

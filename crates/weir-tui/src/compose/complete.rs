@@ -2,6 +2,7 @@
 //! here: which files there are.
 
 use super::buffer::{Buffer, TextPos};
+use crate::decisions::{VerbOffer, verbs_of_command};
 use crate::fuzzy;
 use crate::link::SlashCommandInfo;
 
@@ -16,6 +17,8 @@ const OPENING: [char; 6] = ['(', '[', '{', '<', '"', '\''];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CompletionKind {
     Command,
+    /// What follows a command: `accept`.
+    Verb,
     File,
 }
 
@@ -78,6 +81,13 @@ pub(super) fn completable_word(buffer: &Buffer, cursor: TextPos) -> Option<Compl
             query,
         });
     }
+    if cursor.line == 0
+        && let Some((command, query)) = split_verb(line)
+        && !verbs_of_command(command).is_empty()
+    {
+        let start = TextPos { line: 0, byte: line.len() - query.len() };
+        return Some(CompletionWord { kind: CompletionKind::Verb, start, query: query.to_owned() });
+    }
     let mut from = line.len().saturating_sub(LOOKED_BACK_BYTES);
     while !line.is_char_boundary(from) {
         from += 1;
@@ -102,6 +112,23 @@ pub(super) fn completable_word(buffer: &Buffer, cursor: TextPos) -> Option<Compl
         return Some(CompletionWord { kind: CompletionKind::File, start, query: query.to_owned() });
     }
     None
+}
+
+/// The command of a line, and the one word that was begun behind it.
+pub(super) fn split_verb(line: &str) -> Option<(&str, &str)> {
+    let (command, query) = line.strip_prefix('/')?.split_once(' ')?;
+    (!query.contains(char::is_whitespace)).then_some((command, query))
+}
+
+/// What can follow a command and begins like what was typed.
+pub(super) fn matching_verbs(command: &str, query: &str) -> Vec<CompletionItem> {
+    let fits = verbs_of_command(command).into_iter().filter(|offer| offer.verb.starts_with(query));
+    let item = |offer: VerbOffer| CompletionItem {
+        name: offer.verb.to_owned(),
+        hint: offer.hint.to_owned(),
+        about: offer.about.to_owned(),
+    };
+    fits.map(item).collect()
 }
 
 /// The commands that are like what was typed.

@@ -27,6 +27,14 @@ impl Composer {
             self.offer = CompletionList::new(word, items);
             return KeyOutcome::Took;
         }
+        if word.kind == CompletionKind::Verb {
+            let typed = &self.buffer.line(0)[..self.cursor.byte];
+            let command = complete::split_verb(typed).map_or("", |(command, _)| command);
+            let items = complete::matching_verbs(command, &word.query);
+            self.waiting = None;
+            self.offer = CompletionList::new(word, items);
+            return KeyOutcome::Took;
+        }
         self.request_completions(word)
     }
 
@@ -81,12 +89,14 @@ impl Composer {
         let query = &offer.word.query;
         let complete = match offer.word.kind {
             CompletionKind::Command => self.named.iter().any(|command| command.name == *query),
+            // Words may be searched for here: Enter says what was typed, Tab completes it.
+            CompletionKind::Verb => true,
             CompletionKind::File => offer.chosen_item().name == *query && !query.ends_with('/'),
         };
         if complete && !offer.moved {
             return self.handle_enter();
         }
-        if offer.word.kind == CompletionKind::File {
+        if offer.word.kind != CompletionKind::Command {
             return self.take_offer();
         }
         let alone = self.cursor == self.buffer.end();
@@ -104,6 +114,7 @@ impl Composer {
         let (start, name) = (offer.word.start, &offer.chosen_item().name);
         let written = match offer.word.kind {
             CompletionKind::Command => Some(format!("/{name}")),
+            CompletionKind::Verb => Some(name.clone()),
             // A shell knows no `@`; within a folder it stays, so that one can go on.
             CompletionKind::File if self.is_shell() && !name.ends_with('/') => {
                 Some(complete::quote_for_shell(name))

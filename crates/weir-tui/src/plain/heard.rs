@@ -103,6 +103,8 @@ impl PlainTalk {
             UiUpdate::Over(why) => return Err(why),
             UiUpdate::Listed { .. }
             | UiUpdate::Text { .. }
+            | UiUpdate::Review { .. }
+            | UiUpdate::Decided { .. }
             | UiUpdate::Clipboard { .. }
             | UiUpdate::Failed { .. } => self.print_answer(news),
             UiUpdate::Shell { .. } | UiUpdate::Branch(_) | UiUpdate::History(_) => (),
@@ -115,6 +117,8 @@ impl PlainTalk {
         let ticket = match &news {
             UiUpdate::Listed { ticket, .. }
             | UiUpdate::Text { ticket, .. }
+            | UiUpdate::Review { ticket, .. }
+            | UiUpdate::Decided { ticket, .. }
             | UiUpdate::Clipboard { ticket, .. }
             | UiUpdate::Failed { ticket, .. } => *ticket,
             _ => return,
@@ -127,6 +131,10 @@ impl PlainTalk {
                 if let TicketPurpose::Preview(before) = purpose {
                     self.ask_back(before);
                 }
+            }
+            UiUpdate::Review { review, .. } => self.ask_decision(review),
+            UiUpdate::Decided { text, .. } => {
+                self.print_lines(LineVoice::Good, text.trim_end());
             }
             UiUpdate::Clipboard { clip, .. } => self.receive_clipboard(clip),
             UiUpdate::Failed { why, .. } => {
@@ -164,7 +172,7 @@ impl PlainTalk {
             return;
         }
         if let Some(lines) = self.asks.show_next(self.app.fold.view.asks().first()) {
-            self.pick = None;
+            self.drop_pick();
             self.print_lines(LineVoice::Warn, &lines.join("\n"));
             self.settle_after_end();
         }

@@ -2,11 +2,14 @@
 //! Pure.
 
 use weir_core::ids::{Seq, SessionId};
+use weir_core::view::plain::visible_text;
 
 use super::state::{PlainTalk, TicketPurpose};
 use super::tell::LineVoice;
 use crate::app::entries::TranscriptEntry;
-use crate::link::{ChoiceOption, ListResult, RewindScope, SessionLine, SessionTarget, UiCommand};
+use crate::link::{
+    ChoiceOption, DecisionReview, ListResult, RewindScope, SessionLine, SessionTarget, UiCommand,
+};
 use crate::screen::sessions::time_ago_text;
 use crate::words::{one_line, shorten_text};
 
@@ -14,6 +17,9 @@ use crate::words::{one_line, shorten_text};
 const PRINTED_MAX: usize = 20;
 /// Longest title that is printed, in characters.
 const TITLE_CHARACTERS_MAX: usize = 80;
+
+/// How what was shown is agreed to.
+const DECISION_HOW: &str = "Type: yes / no";
 
 /// What the next typed line may choose from.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +34,8 @@ pub(super) enum PickList {
     Message(Vec<Seq>),
     /// What goes back to before this place.
     Back(Seq),
+    /// Whether what was shown is done.
+    Decision(Box<DecisionReview>),
 }
 
 /// Of what a list of composer choices is; the wish it answers was for it.
@@ -126,9 +134,11 @@ impl PlainTalk {
         pick: PickList,
         text: &str,
     ) -> Result<(), Option<PickList>> {
-        if let PickList::Back(before) = pick {
-            return self.go_back(before, text);
-        }
+        let pick = match pick {
+            PickList::Back(before) => return self.go_back(before, text),
+            PickList::Decision(review) => return self.settle_decision(review, text),
+            list => list,
+        };
         let Ok(number) = text.parse::<usize>() else { return Err(None) };
         let at = number.checked_sub(1);
         let wish = at.and_then(|at| {
@@ -143,7 +153,7 @@ impl PlainTalk {
                     let ticket = self.new_ticket(TicketPurpose::Preview(before));
                     UiCommand::Preview { before, ticket }
                 }
-                PickList::Back(_) => return None,
+                PickList::Back(_) | PickList::Decision(_) => return None,
             })
         });
         match wish {
@@ -154,6 +164,60 @@ impl PlainTalk {
             None => {
                 self.print_lines(LineVoice::Warn, "There is no such number in the list.");
                 Err(Some(pick))
+            }
+        }
+    }
+
+    /// Prints all that would count and lets the next line say whether it is done.
+    pub(super) fn ask_decision(&mut self, review: Box<DecisionReview>) {
+        self.print_lines(LineVoice::Label, &one_line(&review.request.typed_line()));
+        for line in review.text.trim_end().lines() {
+            self.print_lines(LineVoice::Text, &visible_text(line));
+        }
+        if review.changed {
+            let text = "It changed meanwhile, and nothing was done: read it again.";
+            self.print_lines(LineVoice::Warn, text);
+        }
+        if review.editable.is_some() && review.request.own_words.is_none() {
+            let words = one_line(&review.request.typed_line_with("WORDS"));
+            let text = format!("In your own words: say no, then type {words}");
+            self.print_lines(LineVoice::Quiet, &text);
+        }
+        let question = one_line(&review.question);
+        self.print_lines(LineVoice::Warn, &format!("{question} {DECISION_HOW}"));
+        self.pick = Some(PickList::Decision(review));
+        self.decisions += 1;
+    }
+
+    /// Something else asks now, and the next line is for that. A list is typed anew where it is still wanted.
+    pub(super) fn drop_pick(&mut self) {
+        if let Some(PickList::Decision(review)) = self.pick.take() {
+            let typed = one_line(&review.request.typed_line());
+            let text = format!("Not decided: {typed}. Type it again afterwards.");
+            self.print_lines(LineVoice::Warn, &text);
+        }
+    }
+
+    /// Only the whole word does it; everything that is not clearly a no is asked again.
+    fn settle_decision(
+        &mut self,
+        review: Box<DecisionReview>,
+        text: &str,
+    ) -> Result<(), Option<PickList>> {
+        match text.to_lowercase().as_str() {
+            "yes" => {
+                let DecisionReview { request, as_shown, .. } = *review;
+                let ticket = self.new_ticket(TicketPurpose::Reading);
+                self.push_command(UiCommand::Decide { request, as_shown, ticket });
+                Ok(())
+            }
+            "no" | "n" => {
+                self.print_lines(LineVoice::Quiet, "Nothing was changed.");
+                Ok(())
+            }
+            _ => {
+                self.print_lines(LineVoice::Warn, &format!("That is not clear. {DECISION_HOW}"));
+                Err(Some(PickList::Decision(review)))
             }
         }
     }

@@ -75,6 +75,8 @@ pub(super) struct PlainTalk {
     pub(super) thought: String,
     pub(super) expected: BTreeMap<CommandTicket, TicketPurpose>,
     pub(super) pick: Option<PickList>,
+    /// How many decisions were shown to be agreed to.
+    pub(super) decisions: usize,
     /// Of what the list of choices is that was asked for last.
     pub(super) kind: ChoiceKind,
     /// Pictures that go with the next message.
@@ -111,6 +113,7 @@ impl PlainTalk {
             thought: String::new(),
             expected: BTreeMap::new(),
             pick: None,
+            decisions: 0,
             kind: ChoiceKind::default(),
             along: Vec::new(),
             pictures: 0,
@@ -215,7 +218,7 @@ impl PlainTalk {
 
     /// How often something that asks was printed.
     pub(super) fn ask_print_count(&self) -> usize {
-        self.asks.print_count()
+        self.asks.print_count() + self.decisions
     }
 
     /// A line was typed.
@@ -253,17 +256,18 @@ impl PlainTalk {
             self.app.send_written(WrittenMessage { text, attached, kind: WrittenKind::Command });
             return self.tell_act();
         }
+        if self.begun == TypingStart::Before && self.is_deciding() {
+            let how = "That line was begun before this could be read: it decides nothing.";
+            return self.print_lines(LineVoice::Warn, &format!("{how} Type: yes / no"));
+        }
         if self.begun == TypingStart::Before && self.asks.is_open() {
             return self.begun_before(text.trim());
         }
-        if let Some(answer) = self.asks.interpret_line(&text, self.app.fold.view.asks().first()) {
-            return self.send_answer(answer);
-        }
-        let text = text.trim();
+        // It was printed after whatever else asks: a yes to it is none to that.
         if let Some(pick) = self.pick.take() {
-            match self.apply_pick(pick, text) {
+            match self.apply_pick(pick, text.trim()) {
                 Ok(()) => return,
-                // It was not about the list: it is a message.
+                // It was not about the list: it answers what asks, or is a message.
                 Err(None) => (),
                 Err(Some(pick)) => {
                     self.pick = Some(pick);
@@ -271,6 +275,10 @@ impl PlainTalk {
                 }
             }
         }
+        if let Some(answer) = self.asks.interpret_line(&text, self.app.fold.view.asks().first()) {
+            return self.send_answer(answer);
+        }
+        let text = text.trim();
         match text.strip_prefix('!').map(str::trim) {
             Some(command) if !command.is_empty() => {
                 let kind = WrittenKind::Shell;
@@ -373,6 +381,11 @@ impl PlainTalk {
             self.print_lines(LineVoice::Quiet, how);
         }
         false
+    }
+
+    /// Whether the next line says whether what was shown is done.
+    fn is_deciding(&self) -> bool {
+        matches!(self.pick, Some(PickList::Decision(_)))
     }
 
     pub(super) fn is_running(&self) -> bool {

@@ -10,8 +10,8 @@ use weir_core::profile::PermissionMode;
 
 use super::*;
 use crate::link::{
-    ListResult, NoticeTone, ReportKind, RewindScope, SessionLine, SessionTarget, ShellNews,
-    SignalKind as Signal, TextKind, UiCommand,
+    DecisionReview, ListResult, NoticeTone, ReportKind, RewindScope, SessionLine, SessionTarget,
+    ShellNews, SignalKind as Signal, TextKind, UiCommand,
 };
 
 use crate::text::theme::ColourDepth;
@@ -413,4 +413,94 @@ async fn f1_an_answer_that_is_cut_off_and_begins_again_is_told() {
     let void = "Hello\nwor\nThe answer was cut off here; what stands above is void.\n";
     assert!(text.contains(void), "{text}");
     assert!(text.contains("assistant:\nHi\nthere\n"), "{text}");
+}
+
+#[tokio::test]
+async fn r10_line_mode_shows_what_would_count_and_takes_only_a_whole_yes() {
+    let mut t = Table::opened(options(false)).await;
+    t.line("/skills accept notes").await;
+    let wished = t.wished();
+    let [UiCommand::Review { request, ticket }] = &wished[..] else { panic!("{wished:?}") };
+    let review = |as_shown: &str, changed: bool| {
+        let (request, text) = (request.clone(), "Write \u{202e}it.\nAll.".to_owned());
+        let (question, as_shown) = ("Accept it?".to_owned(), as_shown.to_owned());
+        Box::new(DecisionReview { request, text, question, as_shown, editable: None, changed })
+    };
+    t.taken();
+    t.tell(UiUpdate::Review { ticket: *ticket, review: review("h1", false) }).await;
+    let text = t.taken();
+    let expected = "/skills accept notes\nWrite <U+202E>it.\nAll.\nAccept it? Type: yes / no\n";
+    assert!(text.starts_with(expected), "{text}");
+    // What was begun before it could be read, and what is not clear.
+    t.line_begun_before("yes").await;
+    for line in ["y", "", "once", "yes please"] {
+        t.line(line).await;
+    }
+    assert_eq!(t.wished(), []);
+    t.line("yes").await;
+    let wished = t.wished();
+    let [UiCommand::Decide { request: done, as_shown, ticket }] = &wished[..] else {
+        panic!("{wished:?}")
+    };
+    assert_eq!((done, as_shown.as_str()), (request, "h1"));
+    t.tell(UiUpdate::Review { ticket: *ticket, review: review("h2", true) }).await;
+    assert!(t.taken().contains("It changed meanwhile, and nothing was done"));
+    t.line("no").await;
+    assert!(t.taken().contains("Nothing was changed."));
+    t.line("yes").await;
+    let wished = t.wished();
+    assert!(matches!(&wished[..], [UiCommand::Say { .. }]), "a word like any other: {wished:?}");
+}
+
+/// A call waits, and a decision is shown after it.
+async fn table_with_call_and_decision() -> Table {
+    let mut t = Table::opened(options(false)).await;
+    t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+    t.fact("approval.requested", approval("s-a1", "c1", "Run rm -r target")).await;
+    t.line("/skills accept notes").await;
+    let wished = t.wished();
+    let [UiCommand::Review { request, ticket }] = &wished[..] else { panic!("{wished:?}") };
+    let (text, question) = ("All.".to_owned(), "Accept it?".to_owned());
+    let (request, as_shown, changed) = (request.clone(), "h1".to_owned(), false);
+    let review =
+        Box::new(DecisionReview { request, text, question, as_shown, editable: None, changed });
+    t.tell(UiUpdate::Review { ticket: *ticket, review }).await;
+    t.taken();
+    t
+}
+
+#[tokio::test]
+async fn r10_a_yes_in_line_mode_is_for_what_was_asked_last() {
+    let mut t = table_with_call_and_decision().await;
+    t.line("yes").await;
+    let wished = t.wished();
+    assert!(matches!(&wished[..], [UiCommand::Decide { .. }]), "not the call: {wished:?}");
+    t.line("once").await;
+    assert_eq!(t.wished(), [decide("s-a1", Decision::Once, None)], "and then the call");
+    // Whatever else would do for the call does not while the decision is asked.
+    let mut t = table_with_call_and_decision().await;
+    for line in ["once", "y", "session", "always", ""] {
+        t.line(line).await;
+    }
+    assert_eq!(t.wished(), []);
+    t.line("no").await;
+    assert!(t.taken().contains("Nothing was changed."));
+    assert_eq!(t.wished(), [], "the call still waits");
+}
+
+#[tokio::test]
+async fn r10_what_asks_after_a_decision_was_shown_puts_it_off() {
+    let mut t = table_with_call_and_decision().await;
+    t.fact("approval.resolved", resolved("s-a1", "c1", "deny", None)).await;
+    t.fact("approval.requested", approval("s-a2", "c2", "Run cargo test")).await;
+    let text = t.taken();
+    assert!(text.contains("Not decided: /skills accept notes. Type it again"), "{text}");
+    t.line("yes").await;
+    assert_eq!(t.wished(), [], "it was meant for the first call");
+    t.line("yes").await;
+    assert_eq!(t.wished(), [decide("s-a2", Decision::Once, None)]);
+    t.fact("approval.resolved", resolved("s-a2", "c2", "once", None)).await;
+    t.line("yes").await;
+    let wished = t.wished();
+    assert!(!wished.iter().any(|one| matches!(one, UiCommand::Decide { .. })), "{wished:?}");
 }

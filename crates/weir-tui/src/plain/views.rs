@@ -43,16 +43,21 @@ impl PlainTalk {
             ShownView::Report(report, arguments) => {
                 self.request(|ticket| UiCommand::Report { report, arguments, ticket });
             }
+            ShownView::Decision(request) => {
+                self.request(|ticket| UiCommand::Review { request, ticket });
+            }
             ShownView::Status(text) => self.print_lines(LineVoice::Text, text.trim_end()),
             ShownView::Clipboard => self.request(UiCommand::Clipboard),
             ShownView::Remark(loud, text) => self.print_lines(voice_for_tone(loud), &text),
             ShownView::Stop if self.is_running() => self.cancel_run(),
             ShownView::Stop => self.print_lines(LineVoice::Quiet, "Nothing runs."),
             ShownView::AskAgain => {
+                self.drop_pick();
                 let lines = self.asks.show_again(self.app.fold.view.asks().first());
                 self.print_ask_lines(LineVoice::Warn, lines);
             }
             ShownView::WholeAsk => {
+                self.drop_pick();
                 let ask = self.app.fold.view.asks().first();
                 let lines = ask.and_then(|ask| self.asks.full_subject_lines(ask));
                 self.print_ask_lines(LineVoice::Text, lines);

@@ -56,6 +56,8 @@ fn refusal_update(wish: UiCommand) -> UiUpdate {
         | UiCommand::Sessions { ticket, .. }
         | UiCommand::Preview { ticket, .. }
         | UiCommand::Report { ticket, .. }
+        | UiCommand::Review { ticket, .. }
+        | UiCommand::Decide { ticket, .. }
         | UiCommand::Models(ticket)
         | UiCommand::Profiles(ticket)
         | UiCommand::Clipboard(ticket) => UiUpdate::Failed { ticket, why: WHY.into() },

@@ -5,12 +5,13 @@ use weir_core::ids::Timestamp;
 use super::Screen;
 use super::approval::ApprovalDialog;
 use super::choose::{ChoiceScreen, ChoiceSubject};
+use super::decide::DecisionScreen;
 use super::help::HelpScreen;
 use super::pager::TextPager;
 use super::rewind::RewindScreen;
 use super::sessions::SessionsScreen;
 use super::transcript::ConversationScreen;
-use crate::link::{ReportKind, TextKind};
+use crate::link::{DecisionRequest, ReportKind, TextKind};
 use crate::text::theme::Theme;
 
 /// Cells for which lines are made that the pager breaks to the real width.
@@ -24,6 +25,11 @@ pub(crate) fn approval_screen(dialog: &ApprovalDialog, theme: &Theme) -> Box<dyn
 /// A text of the other end.
 pub(crate) fn report_screen(report: ReportKind, arguments: &str) -> Box<dyn Screen> {
     Box::new(TextPager::for_report(report.title(), report, arguments))
+}
+
+/// What a person is to decide.
+pub(crate) fn decision_screen(request: DecisionRequest) -> Box<dyn Screen> {
+    Box::new(DecisionScreen::new(request))
 }
 
 /// A text that is there.

@@ -111,6 +111,8 @@ pub(crate) struct TextPager {
     search: WordSearch,
     /// What came of the search, until the next key.
     told: &'static str,
+    /// The last row of all stood in the last picture.
+    at_end: bool,
 }
 
 impl TextPager {
@@ -146,7 +148,25 @@ impl TextPager {
             page: 1,
             search: WordSearch::default(),
             told: "",
+            at_end: false,
         }
+    }
+
+    /// Another text, from its beginning.
+    pub(super) fn set_text(&mut self, text: String, kind: TextKind) {
+        self.body = PagerBody::new(text, kind);
+        (self.top, self.at_end) = (ScrollPosition::default(), false);
+        self.kept.forget_all();
+    }
+
+    /// Whether the last row of all stood in the last picture.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.at_end
+    }
+
+    /// Rows of the last picture.
+    pub(super) fn page_rows(&self) -> usize {
+        self.page
     }
 
     /// Other lines in place of the styled ones; the place stays.
@@ -241,7 +261,9 @@ impl TextPager {
         let mut roll = self.row_scroller();
         let top = roll.fill_screen(top, size.rows);
         let seen = roll.visible_rows(top, size.rows);
+        let end = roll.last_position();
         self.top = top;
+        self.at_end = seen.last().is_some_and(|(place, _)| *place == end);
         let last = seen.last().map_or(0, |(place, _)| place.item + 1);
         let count = self.body.item_count();
         let part = last * 100 / count.max(1);

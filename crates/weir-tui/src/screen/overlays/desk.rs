@@ -63,7 +63,10 @@ impl Desk {
     ) -> ScreenStep {
         let (transcript, settings) = (&self.transcript, &self.settings);
         let (named, tickets) = (&self.named[..], &self.tickets);
-        f(self.screen.as_mut(), &ScreenContext { transcript, settings, named, tickets })
+        f(
+            self.screen.as_mut(),
+            &ScreenContext { transcript, settings, named, tickets, now: Timestamp(0) },
+        )
     }
 
     pub(super) fn press(&mut self, code: KeyCode) -> ScreenStep {
@@ -86,7 +89,7 @@ impl Desk {
     pub(super) fn seen(&mut self, columns: u16, rows: u16) -> ScreenView {
         let (transcript, settings) = (&self.transcript, &self.settings);
         let (named, tickets) = (&self.named[..], &self.tickets);
-        let with = ScreenContext { transcript, settings, named, tickets };
+        let with = ScreenContext { transcript, settings, named, tickets, now: Timestamp(0) };
         self.screen.render_view(TerminalSize { columns, rows }, &Theme::plain_theme(), &with)
     }
 

@@ -10,6 +10,7 @@ use weir_install::context::InstallationContext;
 
 mod clipboard;
 mod copies;
+mod decisions;
 mod file_text;
 pub mod local;
 pub mod remote;

@@ -22,6 +22,7 @@ mod change;
 mod context;
 mod controller;
 mod course;
+mod decisions;
 mod export;
 mod files;
 mod letters;

@@ -53,6 +53,10 @@ pub(crate) enum RemoteReport {
     Cost,
     /// Mode, rules, and what is allowed in the session alone.
     Permissions,
+    /// Folders whose own files are trusted.
+    Trust,
+    /// What waits for the person, in any session.
+    Approvals,
     /// One call.
     Call,
     /// The server as its user may see it.
@@ -100,6 +104,14 @@ pub(crate) fn report_source(report: ReportKind) -> ReportSource {
             LocalReport::Command(&["mcp-servers", "list"]),
             library_report("servers", "none is declared"),
         ),
+        ReportKind::Plugins => (
+            LocalReport::Command(&["plugins", "list"]),
+            library_report("plugins", "no plugin is there"),
+        ),
+        ReportKind::Approvals => {
+            (LocalReport::Command(&["approvals", "list"]), RemoteReport::Approvals)
+        }
+        ReportKind::Trust => (LocalReport::Command(&["trust", "--list"]), RemoteReport::Trust),
         ReportKind::Doctor => (LocalReport::Command(&["doctor"]), RemoteReport::Doctor),
         ReportKind::Tools => {
             (LocalReport::Command(&["tools", "list"]), library_report("tools", "there is no tool"))

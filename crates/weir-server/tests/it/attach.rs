@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use weir_test_kit::{Browser, RunningProgram, ServerSetup, TestServer, wait_until_async};
 
+mod decisions;
 mod door;
 mod pause;
 mod wind;

@@ -75,6 +75,20 @@ impl SessionController {
         self.reopen_session(wishes).await;
     }
 
+    /// Takes the session up anew where it runs here: at once, or when the run that is on has ended. One that
+    /// does not run is made of what there is when it does.
+    pub(super) async fn reload_session(&mut self) {
+        let shown = self.context.shown_session();
+        if shown.running_session().is_none() {
+            return;
+        }
+        if shown.read_state(|state| state.run.is_some()) {
+            self.pending.retain(|waits| *waits != UiCommand::Reload);
+            return self.pending.push(UiCommand::Reload);
+        }
+        self.reopen_session(shown.session_overrides()).await;
+    }
+
     /// The model or profile that is wished for is there.
     async fn check_choice_exists(&self, wish: &UiCommand) -> anyhow::Result<()> {
         let shown = self.context.shown_session();

@@ -192,6 +192,7 @@ impl SessionController {
             | UiCommand::Profile(_) => {
                 self.change_settings(wish).await;
             }
+            UiCommand::Reload => self.reload_session().await,
             UiCommand::Condense(words) => self.condense_context(&words).await,
             UiCommand::Undo => back::undo_last_run(self).await,
             UiCommand::Rewind { before, back: what } => {

@@ -8,10 +8,10 @@ use tokio::sync::mpsc;
 use weir_core::input::PersonCommand;
 use weir_engine::ports::{Clock as _, Store as _, StorePause};
 use weir_install::wiring::{self, SystemClock};
-use weir_tui::link::{CommandTicket, ListResult, NoticeTone, UiCommand, UiUpdate};
+use weir_tui::link::{CommandTicket, DecisionRequest, ListResult, NoticeTone, UiCommand, UiUpdate};
 
 use super::context::LocalContext;
-use super::{about, back, export, lists, reports};
+use super::{about, back, decisions, export, lists, reports};
 use crate::clipboard::SystemClipboard;
 
 /// How long is waited after the kill switch could not be looked at.
@@ -33,6 +33,10 @@ pub(super) async fn dispatch_command(
             context.shells.run_command(context, command, ticket).await;
             None
         }
+        UiCommand::Decide { request, as_shown, ticket } => {
+            tokio::spawn(decided(context.clone(), request, as_shown, ticket));
+            None
+        }
         UiCommand::EndShell(ticket) => {
             context.shells.end_command(ticket).await;
             None
@@ -44,6 +48,7 @@ pub(super) async fn dispatch_command(
         | UiCommand::Clipboard(_)
         | UiCommand::Preview { .. }
         | UiCommand::Report { .. }
+        | UiCommand::Review { .. }
         | UiCommand::Export(_)
         | UiCommand::Pause(_)
         | UiCommand::Release => {
@@ -52,6 +57,19 @@ pub(super) async fn dispatch_command(
         }
         other => Some(other),
     }
+}
+
+async fn decided(
+    context: Arc<LocalContext>,
+    request: DecisionRequest,
+    as_shown: String,
+    ticket: CommandTicket,
+) {
+    let update = match decisions::make_decision(&context, &request, &as_shown).await {
+        Ok(outcome) => outcome.into_update(ticket),
+        Err(error) => UiUpdate::Failed { ticket, why: format!("{error:#}") },
+    };
+    context.send_update(update).await;
 }
 
 /// Looks something up and tells it.
@@ -95,6 +113,13 @@ async fn perform_lookup(context: &Arc<LocalContext>, wish: UiCommand) {
         UiCommand::Report { report, arguments, ticket } => {
             let text = reports::make_report(context, report, &arguments).await;
             send_report_text(context, ticket, text).await;
+        }
+        UiCommand::Review { request, ticket } => {
+            let update = match decisions::review_decision(context, &request).await {
+                Ok(review) => UiUpdate::Review { ticket, review: Box::new(review) },
+                Err(error) => UiUpdate::Failed { ticket, why: format!("{error:#}") },
+            };
+            context.send_update(update).await;
         }
         UiCommand::Export(name) => match export::export_session_to_file(context, &name).await {
             Ok(text) => context.send_notice(NoticeTone::Good, text).await,

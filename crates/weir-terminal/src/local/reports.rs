@@ -12,6 +12,7 @@ use weir_core::event::Event;
 use weir_core::ids::{BlobId, CallId};
 use weir_core::message::plain_text;
 use weir_core::tool::{PathAccess, PathPlace};
+use weir_core::view::plain::visible_text;
 use weir_engine::engine::load;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{Clock as _, FileContent, Store, UsageFilter};
@@ -20,7 +21,7 @@ use weir_install::file_view::{self, VIEW_BYTES_MAX};
 use weir_install::spending::cap_states;
 use weir_install::usage::{SessionMiss, read_session_usage};
 use weir_install::wiring::{SystemClock, document_readers};
-use weir_tui::link::{ReportKind, TextKind, UiUpdate};
+use weir_tui::link::{ReportKind, ReportPart, TextKind, UiUpdate};
 
 use super::about;
 use super::back;
@@ -59,6 +60,11 @@ pub(super) async fn make_report(
     arguments: &str,
 ) -> anyhow::Result<ReportText> {
     let shown = context.shown_session();
+    if let Some(part) = report.named_part(arguments) {
+        let words = part_words(report, &part);
+        let text = own_command_output(&shown, &words).await?;
+        return Ok(ReportText { title: report.title().into(), text, kind: TextKind::Plain });
+    }
     let text = match report_source(report).local {
         LocalReport::Difference => return back::session_difference(context).await,
         LocalReport::File => return file_report(&shown, arguments).await,
@@ -104,6 +110,22 @@ async fn file_report(shown: &ShownSession, path: &str) -> anyhow::Result<ReportT
     Ok(ReportText { title: path, text: file_text(&view), kind: TextKind::Markdown })
 }
 
+/// The words by which one thing, or what waits, is shown whole.
+fn part_words(report: ReportKind, part: &ReportPart) -> Vec<String> {
+    let command = match report_source(report).local {
+        LocalReport::Command([command, ..]) => command,
+        // The one other report that has a part.
+        _ => "memory",
+    };
+    match part {
+        ReportPart::Inbox => owned_words(&[command, "inbox"]),
+        ReportPart::One(name) if report == ReportKind::Approvals => {
+            owned_words(&[command, "show", "--full", "--", name])
+        }
+        ReportPart::One(name) => owned_words(&[command, "show", "--", name]),
+    }
+}
+
 fn owned_words(words: &[&str]) -> Vec<String> {
     words.iter().map(ToString::to_string).collect()
 }
@@ -147,6 +169,62 @@ fn search_words(command: &str, arguments: &str) -> Vec<String> {
 
 /// What this program prints for these words.
 async fn own_command_output(shown: &ShownSession, words: &[String]) -> anyhow::Result<String> {
+    let output = run_own_command(shown, words, CommandPurpose::Look).await?;
+    // A report that finds something wrong says so and is a report all the same.
+    if output.text.trim().is_empty() && !output.is_ok {
+        return Err(usage(output.complaint));
+    }
+    Ok(output.text)
+}
+
+/// What this program made of some words.
+pub(super) struct OwnOutput {
+    /// What it printed.
+    pub(super) text: String,
+    /// What it said beside that, without its name.
+    pub(super) complaint: String,
+    /// It ended well.
+    pub(super) is_ok: bool,
+}
+
+impl OwnOutput {
+    /// What it printed.
+    ///
+    /// # Errors
+    /// It did not end well: what it said.
+    pub(super) fn into_text(self) -> anyhow::Result<String> {
+        match self.is_ok {
+            true => Ok(self.text),
+            false => Err(usage(self.all_said())),
+        }
+    }
+
+    /// Everything that it said.
+    pub(super) fn all_said(&self) -> String {
+        let parts = [self.text.trim(), self.complaint.trim()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// What this program is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CommandPurpose {
+    /// To be read: it ends with whoever reads.
+    Look,
+    /// To change something: once begun it is done, also when the face goes, since nobody knows how far it
+    /// came otherwise.
+    Decide,
+}
+
+/// Asks this program.
+///
+/// # Errors
+/// It cannot be started, or takes too long.
+pub(super) async fn run_own_command(
+    shown: &ShownSession,
+    words: &[String],
+    purpose: CommandPurpose,
+) -> anyhow::Result<OwnOutput> {
     let program = std::env::current_exe().context("finding this program")?;
     let mut command = Command::new(program);
     command
@@ -156,7 +234,7 @@ async fn own_command_output(shown: &ShownSession, words: &[String]) -> anyhow::R
         .arg(&shown.cx.dirs.state)
         .args(words);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.kill_on_drop(true);
+    command.kill_on_drop(purpose == CommandPurpose::Look);
     let mut child = command.spawn().context("asking this program")?;
     let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) else {
         anyhow::bail!("asking this program: it has no output");
@@ -169,13 +247,17 @@ async fn own_command_output(shown: &ShownSession, words: &[String]) -> anyhow::R
         Ok::<_, std::io::Error>((text, complaint, child.wait().await?))
     };
     let read = tokio::time::timeout(COMMAND_WAIT, read).await;
-    let (text, complaint, status) = read.map_err(|_| usage("it took too long and was ended"))??;
-    // A report that finds something wrong says so and is a report all the same.
-    if text.trim().is_empty() && !status.success() {
-        let complaint = complaint.trim().strip_prefix("weir: ").unwrap_or(complaint.trim());
-        return Err(usage(complaint.to_owned()));
-    }
-    Ok(text)
+    let late = |_| match purpose {
+        CommandPurpose::Look => usage("it took too long and was ended"),
+        CommandPurpose::Decide => usage(
+            "it takes long and goes on by itself: what comes of it is not known here; look at it again",
+        ),
+    };
+    let (text, complaint, status) = read.map_err(late)??;
+    let lines = complaint.trim().lines();
+    let lines = lines.map(|line| line.strip_prefix("weir: ").unwrap_or(line));
+    let complaint = lines.collect::<Vec<_>>().join("\n");
+    Ok(OwnOutput { text, complaint, is_ok: status.success() })
 }
 
 /// Reads to the end, so that whoever writes is never held up; what is over `most` bytes is left out.

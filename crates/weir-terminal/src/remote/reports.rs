@@ -4,12 +4,12 @@
 use serde_json::Value;
 use weir_core::ids::SessionId;
 use weir_install::file_view::FileView;
-use weir_tui::link::{CommandTicket, ReportKind, TextKind, UiUpdate};
+use weir_tui::link::{CommandTicket, ReportKind, ReportPart, TextKind, UiUpdate};
 
 use super::back;
 use super::controller::{RequestContext, UiCommandOutcome};
 use super::http::{ApiResult, RequestError};
-use super::lists;
+use super::{decisions, lists};
 use crate::file_text::{MOSAIC, file_text};
 use crate::reports::{RemoteReport, report_source};
 
@@ -32,11 +32,17 @@ pub(super) async fn make_report(
     ticket: CommandTicket,
 ) -> ApiResult<UiCommandOutcome> {
     let arguments = arguments.trim();
+    if let Some(part) = report.named_part(arguments) {
+        let (title, text) = (report.title().to_owned(), part_report(context, report, &part).await?);
+        let shown = UiUpdate::Text { ticket, title, text, kind: TextKind::Plain };
+        return Ok(UiCommandOutcome::from_update(shown));
+    }
     let text = match report_source(report).remote {
         RemoteReport::Library { shelf, none } => library_report(context, shelf, none).await?,
         RemoteReport::Context => context::context_report(context).await?,
         RemoteReport::Cost => cost_report(context).await?,
         RemoteReport::Permissions => permissions_report(context).await?,
+        RemoteReport::Trust => trust_report(context).await?,
         RemoteReport::Checkpoints => checkpoints_report(context).await?,
         RemoteReport::Memory => memory_report(context, arguments).await?,
         RemoteReport::Brain => brain_report(context, arguments).await?,
@@ -45,6 +51,7 @@ pub(super) async fn make_report(
         RemoteReport::Settings => settings_report(context).await?,
         RemoteReport::File => return file_report(context, arguments, ticket).await,
         RemoteReport::Call => return call_report(context, arguments, ticket).await,
+        RemoteReport::Approvals => approvals_report(context).await?,
         RemoteReport::Elsewhere(text) => text.to_owned(),
     };
     let (title, kind) = (report.title().to_owned(), TextKind::Markdown);
@@ -62,6 +69,64 @@ async fn file_report(
     let (title, text) = (view.path.clone(), file_text(&view));
     let shown = UiUpdate::Text { ticket, title, text, kind: TextKind::Markdown };
     Ok(UiCommandOutcome::from_update(shown))
+}
+
+/// One thing, or what waits, whole.
+async fn part_report(
+    context: &RequestContext,
+    report: ReportKind,
+    part: &ReportPart,
+) -> ApiResult<String> {
+    match (report_source(report).remote, part) {
+        (RemoteReport::Approvals, ReportPart::One(id)) => {
+            let waiting: Value = context.http.get(&["approvals", id], &[]).await?;
+            Ok(decisions::approval_text(&waiting))
+        }
+        (RemoteReport::Library { shelf, .. }, ReportPart::One(name)) => {
+            let item = decisions::fetch_shelf_item(context, shelf, name).await?;
+            Ok(decisions::item_text(&item))
+        }
+        (RemoteReport::Library { shelf, .. }, ReportPart::Inbox) => {
+            inbox_report(context, shelf).await
+        }
+        // Proposed settings have a shelf of their own.
+        (RemoteReport::Settings, _) => inbox_report(context, "settings").await,
+        (_, _) => {
+            let waits = fetch_values(context, &["memory"], &[("status", "proposed")]).await?;
+            let all: Vec<String> = waits.iter().map(decisions::fact_text).collect();
+            Ok(if all.is_empty() {
+                "No facts wait for your decision.".into()
+            } else {
+                all.join("\n")
+            })
+        }
+    }
+}
+
+/// Everything on a shelf that waits, whole.
+async fn inbox_report(context: &RequestContext, shelf: &str) -> ApiResult<String> {
+    let all = fetch_values(context, &["library", shelf], &[]).await?;
+    let mut text = String::new();
+    for line in all.iter().filter(|line| line["waits"] == true) {
+        let item: Value =
+            context.http.get(&["library", shelf, &text_field(line, "name")], &[]).await?;
+        text.push_str(&decisions::item_text(&item));
+        text.push('\n');
+    }
+    Ok(if text.is_empty() { "Nothing waits for your decision.".into() } else { text })
+}
+
+async fn approvals_report(context: &RequestContext) -> ApiResult<String> {
+    let all = fetch_values(context, &["approvals"], &[]).await?;
+    let one = |one: &Value| {
+        let about = format!("{} {}", text_field(one, "tool"), text_field(one, "summary"));
+        let notes = [text_field(one, "kind"), text_field(one, "title"), text_field(one, "asked")];
+        format_bullet(&text_field(one, "id"), about.trim(), &notes.join(" · "))
+    };
+    let list = format_section("Waits for you", all.iter().map(one), "nothing");
+    Ok(format!(
+        "{list}\n`/approvals show ID` shows one, `/approvals answer ID once` or `deny` answers it.\n"
+    ))
 }
 
 async fn fetch_values(
@@ -84,7 +149,7 @@ async fn library_report(context: &RequestContext, shelf: &str, none: &str) -> Ap
     let one = |one: &Value| {
         let mut notes = vec![text_field(one, "state"), text_field(one, "origin")];
         if one["waits"] == true {
-            notes.push("**waits for you in the browser**".into());
+            notes.push("**waits for your decision**".into());
         }
         if one["untrusted"] == true {
             notes.push("words from outside went into it".into());
@@ -138,6 +203,12 @@ async fn permissions_report(context: &RequestContext) -> ApiResult<String> {
         let leases = list_items(&info["leases"]).iter().map(words::describe_lease);
         out += &format_section("Granted for this session", leases, "nothing");
     }
+    let held: Value = context.http.get(&["rules"], &[]).await?;
+    let rule = |one: &Value| {
+        let typed = format!("{} {}", text_field(one, "set"), text_field(one, "rule"));
+        format_bullet(&typed, "", &words::escape_to_plain(&text_field(one, "origin")))
+    };
+    out += &format_section("Rules", list_items(&held["rules"]).iter().map(rule), "none");
     let sheet: Value = context.http.get(&["settings"], &[]).await?;
     let rules = list_items(&sheet["items"]).iter().filter(|one| {
         text_field(one, "key").starts_with("permissions.") || one["key"] == "permission"
@@ -148,6 +219,20 @@ async fn permissions_report(context: &RequestContext) -> ApiResult<String> {
             rules.map(words::describe_setting),
             "none",
         ))
+}
+
+async fn trust_report(context: &RequestContext) -> ApiResult<String> {
+    let held: Value = context.http.get(&["rules"], &[]).await?;
+    if held["trusted"].is_null() {
+        return Ok("Which folders are trusted is seen and decided by admins of the server.".into());
+    }
+    let folder =
+        |one: &Value| format_bullet(&text_field(one, "folder"), &text_field(one, "state"), "");
+    let list =
+        format_section("", list_items(&held["trusted"]).iter().map(folder), "no folder is trusted");
+    Ok(format!(
+        "{list}`/trust` looks at the folder of this session, `/trust remove` ends its trust.\n"
+    ))
 }
 
 async fn settings_report(context: &RequestContext) -> ApiResult<String> {
@@ -186,11 +271,8 @@ async fn memory_report(context: &RequestContext, query: &str) -> ApiResult<Strin
     let mut out = format_section("Remembered", kept.iter().map(one), "nothing fits");
     if query.is_empty() {
         let waits = fetch_values(context, &["memory"], &[("status", "proposed")]).await?;
-        out += &format_section(
-            "Waits for you (accept it in the browser)",
-            waits.iter().map(one),
-            "nothing",
-        );
+        out +=
+            &format_section("Waits for you (/memory accept ID)", waits.iter().map(one), "nothing");
     }
     Ok(out)
 }

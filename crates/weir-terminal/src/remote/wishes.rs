@@ -9,7 +9,7 @@ use weir_tui::link::{
 
 use super::controller::{OutcomeFollowUp, RequestContext, UiCommandOutcome};
 use super::http::ApiResult;
-use super::{back, change, export, lists, opening, pause, reports, say};
+use super::{back, change, decisions, export, lists, opening, pause, reports, say};
 
 /// Why no command of the person's own runs here.
 const NO_SHELL: &str = "the folder is the server's, so commands of your own are not run from here; \
@@ -38,12 +38,14 @@ pub(super) fn lane_of_command(wish: &UiCommand) -> CommandLane {
         | UiCommand::Thinking(_)
         | UiCommand::Model(_)
         | UiCommand::Profile(_)
+        | UiCommand::Reload
         | UiCommand::Condense(_)
         | UiCommand::Undo
         | UiCommand::Rewind { .. } => CommandLane::Session,
         UiCommand::Tell(_) => CommandLane::Run,
         UiCommand::Shell { .. }
         | UiCommand::EndShell(_)
+        | UiCommand::Decide { .. }
         | UiCommand::Pause(_)
         | UiCommand::Release
         | UiCommand::Leave => CommandLane::Aside,
@@ -54,6 +56,7 @@ pub(super) fn lane_of_command(wish: &UiCommand) -> CommandLane {
         | UiCommand::Clipboard(_)
         | UiCommand::Preview { .. }
         | UiCommand::Report { .. }
+        | UiCommand::Review { .. }
         | UiCommand::Export(_) => CommandLane::Look,
     }
 }
@@ -121,7 +124,10 @@ async fn try_command(context: &RequestContext, wish: UiCommand) -> ApiResult<UiC
         }
         UiCommand::Rewind { before, back } => back::rewind_session(context, before, back).await,
         UiCommand::Shell { ticket, .. } => Ok(not_run(ticket, NO_SHELL)),
-        UiCommand::EndShell(_) | UiCommand::Leave => Ok(UiCommandOutcome::default()),
+        // The server looks at what a session is made of by itself.
+        UiCommand::Reload | UiCommand::EndShell(_) | UiCommand::Leave => {
+            Ok(UiCommandOutcome::default())
+        }
         UiCommand::Sessions { query, ticket } => {
             lists::list_sessions(context, &query, ticket).await
         }
@@ -134,6 +140,15 @@ async fn try_command(context: &RequestContext, wish: UiCommand) -> ApiResult<UiC
         }
         UiCommand::Report { report, arguments, ticket } => {
             reports::make_report(context, report, &arguments, ticket).await
+        }
+        UiCommand::Review { request, ticket } => {
+            let review = decisions::review_decision(context, &request).await?;
+            let review = Box::new(review);
+            Ok(UiCommandOutcome::from_update(UiUpdate::Review { ticket, review }))
+        }
+        UiCommand::Decide { request, as_shown, ticket } => {
+            let update = decisions::make_decision(context, &request, &as_shown, ticket).await?;
+            Ok(UiCommandOutcome::from_update(update))
         }
         UiCommand::Export(file) => export::export_session(context, &file).await,
     }
@@ -178,7 +193,9 @@ pub(super) fn refused_outcome(wish: UiCommand, why: &str) -> UiCommandOutcome {
         | UiCommand::Profiles(ticket)
         | UiCommand::Clipboard(ticket)
         | UiCommand::Preview { ticket, .. }
-        | UiCommand::Report { ticket, .. } => {
+        | UiCommand::Report { ticket, .. }
+        | UiCommand::Review { ticket, .. }
+        | UiCommand::Decide { ticket, .. } => {
             UiCommandOutcome::from_update(UiUpdate::Failed { ticket, why })
         }
         UiCommand::Shell { ticket, .. } => not_run(ticket, &why),

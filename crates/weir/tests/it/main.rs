@@ -14,6 +14,7 @@ mod cli_small;
 mod clock;
 mod config;
 mod context;
+mod decisions;
 mod detached;
 mod everyday;
 mod everyday_commands;

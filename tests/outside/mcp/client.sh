@@ -25,6 +25,14 @@ export CONFORMANCE_CLIENT_SECRET=$("$python" "$here/script.py" secret)
 "$weir" mcp-servers show test --json -C "$home/work" >"$home/shown.json" </dev/null || exit 1
 "$python" "$here/script.py" model "$home/shown.json" >"$home/all.script" || exit 1
 said=$("$python" "$here/script.py" words "$home/all.script") || exit 1
+# What the server asks is answered from elsewhere, as a person would.
 "$weir" run -C "$home/work" -m "script:$home/all.script" --permission full --allow 'Mcp(test:*)' \
-  "Use everything that the server offers, with these words:
-$said" </dev/null
+  --ask-elsewhere "Use everything that the server offers, with these words:
+$said" </dev/null &
+run=$!
+"$python" "$here/script.py" answer "$weir" "$run" &
+answering=$!
+wait "$run"
+status=$?
+kill "$answering" 2>/dev/null
+exit "$status"

@@ -3,7 +3,9 @@
 
 import json
 import os
+import subprocess
 import sys
+import time
 
 CONTEXT = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
 # The address that the suite expects of a client which describes itself by a document.
@@ -109,6 +111,19 @@ def model(shown):
     print("says: Everything was used.")
 
 
+def answer(weir, run):
+    """Answers what the server asks, as a person at another terminal does, until the run has ended: the
+    first thing that is offered, which is what the server proposes where it proposes something."""
+    while os.path.exists(f"/proc/{run}"):
+        listed = subprocess.run([weir, "approvals", "list", "--json"], capture_output=True, check=False)
+        waiting = json.loads(listed.stdout or "{}")
+        said = [[asked["question"], "--text", asked["options"][0]] for asked in waiting.get("questions", [])]
+        said += [[asked["approval"], "once"] for asked in waiting.get("approvals", [])]
+        for words in said:
+            subprocess.run([weir, "approvals", "answer", *words], stdout=subprocess.DEVNULL, check=False)
+        time.sleep(0.05)
+
+
 if __name__ == "__main__":
     command = sys.argv[1]
     if command == "wanted":
@@ -119,3 +134,5 @@ if __name__ == "__main__":
         words(sys.argv[2])
     elif command == "model":
         model(sys.argv[2])
+    elif command == "answer":
+        answer(sys.argv[2], sys.argv[3])

@@ -20,10 +20,14 @@ use form::{FieldKind, FormField};
 /// How often one field is asked when the answer does not fit.
 const TRIES_MAX: u32 = 3;
 
+/// Longest value that a server proposes and that one word takes, in characters; a longer one is typed.
+const PROPOSED_CHARS_MAX: usize = 200;
+
 const DECLINE: &str = "Decline";
 const CANCEL: &str = "Cancel";
 const SEND: &str = "Send";
 const LEAVE_OUT: &str = "Leave it out";
+const USE_NOTHING: &str = "Use nothing at all";
 const OPENED: &str = "I opened it";
 
 /// Asks by questions of the session.
@@ -141,7 +145,16 @@ impl PersonElicitation<'_> {
             true => String::new(),
             false => format!("> {}\n", visible_text(&field.description)),
         };
-        let mut options: Vec<&str> = field.kind.choice_titles();
+        let proposed = field.default.as_ref().map(|value| {
+            let said = visible_text(&field.kind.value_in_words(value));
+            match said.is_empty() {
+                true => USE_NOTHING.to_owned(),
+                false => format!("Use {said}"),
+            }
+        });
+        let proposed = proposed.filter(|said| said.chars().count() <= PROPOSED_CHARS_MAX);
+        let mut options: Vec<&str> = proposed.as_deref().into_iter().collect();
+        options.extend(field.kind.choice_titles());
         if !field.required {
             options.push(LEAVE_OUT);
         }
@@ -159,6 +172,9 @@ impl PersonElicitation<'_> {
             };
             if !field.required && said == LEAVE_OUT {
                 return Ok(None);
+            }
+            if proposed.as_ref() == Some(&said) {
+                return Ok(field.default.clone());
             }
             match field.kind.parse_answer(&said) {
                 Ok(value) => return Ok(Some(value)),

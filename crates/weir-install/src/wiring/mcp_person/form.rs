@@ -20,6 +20,8 @@ pub(super) struct FormField {
     pub(super) description: String,
     pub(super) required: bool,
     pub(super) kind: FieldKind,
+    /// What the server proposes, where it fits the field.
+    pub(super) default: Option<Value>,
 }
 
 /// What a field takes.
@@ -63,6 +65,8 @@ pub(super) fn parse_form_fields(schema: &Value) -> Result<Vec<FormField>, ()> {
         };
         let title = text("title");
         let name_shown: String = name.chars().take(TEXT_CHARS_MAX).collect();
+        let kind = parse_field_kind(schema)?;
+        let default = schema.get("default").filter(|value| kind.fits(value)).cloned();
         Ok(FormField {
             title: match title.is_empty() || title == name_shown {
                 true => name_shown,
@@ -71,7 +75,8 @@ pub(super) fn parse_form_fields(schema: &Value) -> Result<Vec<FormField>, ()> {
             name: name.clone(),
             description: text("description"),
             required: required.contains(&name.as_str()),
-            kind: parse_field_kind(schema)?,
+            kind,
+            default,
         })
     };
     properties.iter().map(field).collect()
@@ -162,6 +167,39 @@ impl FieldKind {
                 all.iter().map(|(_, t)| t.as_str()).collect()
             }
             FieldKind::Text { .. } | FieldKind::Password | FieldKind::Number { .. } => Vec::new(),
+        }
+    }
+
+    /// Whether a value that the server proposes is one that a person could answer.
+    fn fits(&self, value: &Value) -> bool {
+        let is_answer = |said: &str| self.parse_answer(said).is_ok_and(|read| read == *value);
+        match (self, value) {
+            (FieldKind::Several(all), Value::Array(values)) => values.iter().all(|value| {
+                value.as_str().is_some_and(|value| all.iter().any(|(known, _)| known == value))
+            }),
+            (FieldKind::One(all), Value::String(value)) => {
+                all.iter().any(|(known, _)| known == value)
+            }
+            (_, Value::String(said)) => is_answer(said),
+            (_, Value::Bool(_) | Value::Number(_)) => is_answer(&value.to_string()),
+            _ => false,
+        }
+    }
+
+    /// A value of the field as the person would say it.
+    pub(super) fn value_in_words(&self, value: &Value) -> String {
+        let titled = |value: &Value| {
+            let (FieldKind::One(all) | FieldKind::Several(all)) = self else {
+                return value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            };
+            let known = all.iter().find(|(known, _)| value.as_str() == Some(known));
+            known.map_or_else(|| value.to_string(), |(_, title)| title.clone())
+        };
+        match value {
+            Value::Bool(true) => "yes".into(),
+            Value::Bool(false) => "no".into(),
+            Value::Array(values) => values.iter().map(titled).collect::<Vec<_>>().join(", "),
+            value => titled(value),
         }
     }
 

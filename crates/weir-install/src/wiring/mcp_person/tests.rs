@@ -65,6 +65,40 @@ async fn r3_a_form_is_asked_field_by_field_and_shown_whole_before_it_is_sent() {
 }
 
 #[tokio::test]
+async fn r3_what_the_server_proposes_is_offered_first_and_taken_by_a_word_of_the_persons() {
+    let proposing = form(json!({"type": "object", "required": ["name"], "properties": {
+        "age": {"type": "integer", "minimum": 18, "default": 17},
+        "big": {"type": "string", "default": "x".repeat(300)},
+        "mark": {"type": "number", "default": 95.5},
+        "name": {"type": "string", "default": "John\u{202e} Doe"},
+        "news": {"type": "boolean", "default": false},
+        "none": {"type": "string", "default": ""},
+        "plan": {"type": "string", "enum": ["free", "paid"], "enumNames": ["Free", "Paid"], "default": "paid"},
+        "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}, "default": ["b", "a"]},
+        "word": {"type": "string", "enum": ["x"], "default": "y"},
+    }}));
+    let left = "Leave it out";
+    let given = ["20", "short", "Use 95.5"].into_iter();
+    let given = given.chain([
+        "Use John<U+202E> Doe",
+        "Use no",
+        "Use nothing at all",
+        "Use Paid",
+        "Use b, a",
+    ]);
+    let said: Vec<_> = given.chain([left, "Send"]).map(Some).collect();
+    let (elicited, asked) = asked(proposing, &said).await;
+    let options = |at: usize| asked[at].1.iter().map(String::as_str).collect::<Vec<_>>();
+    assert_eq!(options(0), [left, "Decline", "Cancel"], "what does not fit is not offered");
+    assert_eq!(options(1), [left, "Decline", "Cancel"], "nor what one cannot look over");
+    assert_eq!(options(4), ["Use no", "yes", "no", left, "Decline", "Cancel"]);
+    assert_eq!(options(8), ["x", left, "Decline", "Cancel"]);
+    let sent = json!({"age": 20, "big": "short", "mark": 95.5, "name": "John\u{202e} Doe", "news": false,
+        "none": "", "plan": "paid", "tags": ["b", "a"]});
+    assert_eq!(elicited, ElicitationOutcome::Accepted(sent), "{asked:?}");
+}
+
+#[tokio::test]
 async fn r3_nothing_is_sent_without_the_last_yes() {
     let given = [Some("Ada"), Some("40"), Some("Leave it out"), Some("Leave it out")];
     for (last, expected) in [

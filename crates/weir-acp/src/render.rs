@@ -40,6 +40,16 @@ pub(crate) enum FactAge {
     Fresh,
 }
 
+/// What an editor reads of what a session tells.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EditorReading {
+    /// How lines for the person reach it.
+    pub(crate) notices: NoticeStyle,
+    /// It knows how full the window is: that was added to the protocol, and an editor of before takes the
+    /// whole line for an error and leaves.
+    pub(crate) usage: bool,
+}
+
 /// What came of a fact.
 #[derive(Debug, Default)]
 pub(crate) struct RenderedFact {
@@ -53,7 +63,7 @@ pub(crate) struct RenderedFact {
 #[derive(Debug, Default)]
 pub(crate) struct SessionRender {
     root: String,
-    style: NoticeStyle,
+    reads: EditorReading,
     view: Transcript,
     calls: RenderedCalls,
     stream: StreamedReply,
@@ -67,14 +77,14 @@ pub(crate) struct SessionRender {
 
 impl SessionRender {
     /// One of a session that works in the folder `root`.
-    pub(crate) fn new(root: String, style: NoticeStyle) -> SessionRender {
-        SessionRender { root, style, ..SessionRender::default() }
+    pub(crate) fn new(root: String, reads: EditorReading) -> SessionRender {
+        SessionRender { root, reads, ..SessionRender::default() }
     }
 
     /// The same from its beginning: the session is opened anew.
     pub(crate) fn begin_again(&mut self) {
         let own = std::mem::take(&mut self.own);
-        *self = SessionRender { own, ..SessionRender::new(self.root.clone(), self.style) };
+        *self = SessionRender { own, ..SessionRender::new(self.root.clone(), self.reads) };
     }
 
     /// What is seen of the session.
@@ -240,7 +250,7 @@ impl SessionRender {
         is_new.then(|| SessionUpdate::AgentMessageChunk(message_chunk(text.to_owned(), id)))
     }
 
-    /// How full the window is, where that is known and the editor was told otherwise.
+    /// How full the window is, where that is known and the editor reads it and was told otherwise.
     pub(crate) fn take_changed_usage(&mut self) -> Option<SessionUpdate> {
         let usage = self.usage_update().filter(|usage| self.told_usage.as_ref() != Some(usage))?;
         self.told_usage = Some(usage.clone());
@@ -250,7 +260,7 @@ impl SessionRender {
     fn usage_update(&self) -> Option<SessionUpdate> {
         let meters = self.view.meters();
         let cost = Cost { amount: meters.cost_usd, currency: "USD" };
-        (meters.window > 0).then(|| SessionUpdate::UsageUpdate {
+        (self.reads.usage && meters.window > 0).then(|| SessionUpdate::UsageUpdate {
             used: meters.context,
             size: meters.window,
             cost: (!meters.cost_open).then_some(cost),
@@ -282,7 +292,7 @@ impl SessionRender {
             FactTone::Warn => ("warning", true),
             FactTone::Bad => ("error", true),
         };
-        match self.style {
+        match self.reads.notices {
             NoticeStyle::Notices => Some(SessionUpdate::Notice { severity, title: text }),
             // Beside the agent's own words: it must not be taken for them.
             NoticeStyle::Messages => is_needed.then(|| {

@@ -107,7 +107,7 @@ pub(crate) async fn run_session(
         id: start.id.clone(),
         peer,
         wishes,
-        render: SessionRender::new(root, start.style),
+        render: SessionRender::new(root, start.reads),
         held: HeldSettings::default(),
         choices: SettingChoices::default(),
         commands: Vec::new(),

@@ -22,6 +22,10 @@ fn told_of(render: &mut SessionRender, age: FactAge, facts: &[(&str, Value)]) ->
     told
 }
 
+fn reading(notices: NoticeStyle) -> EditorReading {
+    EditorReading { notices, usage: true }
+}
+
 fn as_json(update: &SessionUpdate) -> Value {
     serde_json::to_value(update).expect("plain data")
 }
@@ -66,7 +70,7 @@ fn written() -> Vec<(&'static str, Value)> {
 
 #[test]
 fn f3_a_call_is_told_with_kind_status_place_and_change() {
-    let mut render = SessionRender::new("/w".into(), NoticeStyle::Messages);
+    let mut render = SessionRender::new("/w".into(), reading(NoticeStyle::Messages));
     let told = told_of(&mut render, FactAge::Fresh, &written());
     let change =
         json!({"type": "diff", "path": "/w/a.txt", "oldText": "old\n", "newText": "new\n"});
@@ -93,7 +97,7 @@ fn f3_a_call_is_told_with_kind_status_place_and_change() {
 
 #[test]
 fn f3_of_what_is_over_only_the_beginning_and_the_end_are_told() {
-    let mut render = SessionRender::new("/w".into(), NoticeStyle::Messages);
+    let mut render = SessionRender::new("/w".into(), reading(NoticeStyle::Messages));
     let facts = [vec![said(Some("m1"))], written(), vec![replied("It is written.")]].concat();
     render.note_own_input("m1");
     let told = told_of(&mut render, FactAge::Old, &facts);
@@ -110,7 +114,7 @@ fn f3_of_what_is_over_only_the_beginning_and_the_end_are_told() {
 #[test]
 fn f3_an_editor_is_not_told_what_it_said_itself_but_what_others_say() {
     for (client_id, expected) in [(Some("m1"), 0), (Some("m2"), 1), (None, 1)] {
-        let mut render = SessionRender::new("/w".into(), NoticeStyle::Messages);
+        let mut render = SessionRender::new("/w".into(), reading(NoticeStyle::Messages));
         render.note_own_input("m1");
         let told = told_of(&mut render, FactAge::Fresh, &[said(client_id)]);
         assert_eq!(told.len(), expected, "{client_id:?}: {told:?}");
@@ -119,7 +123,7 @@ fn f3_an_editor_is_not_told_what_it_said_itself_but_what_others_say() {
 
 #[test]
 fn f3_what_a_call_prints_is_told_in_bounds_and_as_no_markdown() {
-    let mut render = SessionRender::new("/w".into(), NoticeStyle::Messages);
+    let mut render = SessionRender::new("/w".into(), reading(NoticeStyle::Messages));
     told_of(&mut render, FactAge::Fresh, &written()[..3]);
     assert!(!render.has_progress());
     for _ in 0..10_000 {
@@ -141,7 +145,7 @@ fn f3_what_a_call_prints_is_told_in_bounds_and_as_no_markdown() {
 
 #[test]
 fn f3_a_result_that_stands_in_no_reply_and_a_task_list_are_told() {
-    let mut render = SessionRender::new("/w".into(), NoticeStyle::Messages);
+    let mut render = SessionRender::new("/w".into(), reading(NoticeStyle::Messages));
     let items =
         json!([{"text": "One", "status": "done"}, {"text": "Two", "status": "in_progress"}]);
     let usage = json!({"input": 1, "output": 1, "cache_read": 0, "cache_write": 0, "reasoning": 0});
@@ -164,7 +168,7 @@ fn f3_a_result_that_stands_in_no_reply_and_a_task_list_are_told() {
 
 #[test]
 fn f3_lines_for_the_person_are_notices_where_an_editor_shows_them() {
-    let of = |style| SessionRender::new("/w".into(), style);
+    let of = |style| SessionRender::new("/w".into(), reading(style));
     let notice =
         of(NoticeStyle::Notices).remark_update(FactTone::Quiet, "a\nb").expect("it is told");
     let expected = json!({"sessionUpdate": "notice", "severity": "info", "title": "a b"});

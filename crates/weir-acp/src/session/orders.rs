@@ -7,7 +7,7 @@ use weir_install::context::InstallationContext;
 use weir_install::wiring::SessionOverrides;
 
 use crate::options::SettingWish;
-use crate::render::NoticeStyle;
+use crate::render::EditorReading;
 use crate::rpc::RequestId;
 use crate::wire::ContentBlock;
 

@@ -9,6 +9,8 @@ use serde_json::Value;
 pub(crate) struct InitializeParams {
     /// What it can do.
     pub(crate) client_capabilities: ClientCapabilities,
+    /// Its name and version.
+    pub(crate) client_info: Option<Value>,
 }
 
 /// What the editor can do, as far as it matters here.

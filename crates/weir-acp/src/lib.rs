@@ -11,6 +11,7 @@
 //! `connection` (all of them). Not here: running anything, and the editor's own files and terminals, which
 //! are not used.
 
+mod client_files;
 mod connection;
 mod options;
 mod permission;

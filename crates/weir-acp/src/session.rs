@@ -60,6 +60,9 @@ struct EditorSession {
     commands: Vec<SlashCommandInfo>,
     /// What the person is told once it is open.
     remarks: Vec<String>,
+    /// The same of what must not be missed.
+    warnings: Vec<String>,
+    warned: mpsc::Receiver<String>,
     prompts: Vec<PendingPrompt>,
     changes: Vec<PendingChange>,
     asked: BTreeMap<String, AskedQuestion>,
@@ -111,7 +114,9 @@ pub(crate) async fn run_session(
         held: HeldSettings::default(),
         choices: SettingChoices::default(),
         commands: Vec::new(),
-        remarks: start.remarks,
+        remarks: Vec::new(),
+        warnings: start.warnings,
+        warned: start.warned,
         prompts: Vec::new(),
         changes: Vec::new(),
         asked: BTreeMap::new(),
@@ -198,6 +203,9 @@ impl EditorSession {
                     }
                 }
                 () = late => self.settle_late_changes().await,
+                Some(warning) = self.warned.recv() => {
+                    self.tell_remark(FactTone::Warn, &warning).await;
+                }
                 _ = progress.tick(), if self.render.has_progress() => {
                     for update in self.render.take_progress() {
                         self.send_update(update).await;
@@ -332,14 +340,21 @@ impl EditorSession {
             }
         };
         // Before it is open, what went wrong is the answer.
-        if let Some(update) = self.render.remark_update(tone, text).filter(|_| self.is_open) {
-            self.send_update(update).await;
+        if self.is_open {
+            self.tell_remark(tone, text).await;
         }
     }
 
     async fn send_update(&self, update: SessionUpdate) {
         let params = UpdateParams { session_id: self.id.as_str(), update: &update };
         self.peer.send_notification("session/update", &params).await;
+    }
+
+    /// Tells a line for the person, as this editor is told one.
+    async fn tell_remark(&self, tone: FactTone, words: &str) {
+        if let Some(update) = self.render.remark_update(tone, words) {
+            self.send_update(update).await;
+        }
     }
 
     /// Wishes something of the link. Never waits: the link may wait for this task to take its news.

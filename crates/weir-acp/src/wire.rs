@@ -11,8 +11,9 @@ mod content;
 mod update;
 
 pub(crate) use beginning::{
-    AgentCapabilities, AuthMethod, AuthenticateParams, ClientAuth, EmptyCapability, Implementation,
-    InitializeParams, InitializeResult, McpCapabilities, PromptCapabilities, SessionCapabilities,
+    AgentCapabilities, AuthMethod, AuthenticateParams, ClientAuth, ClientFs, EmptyCapability,
+    Implementation, InitializeParams, InitializeResult, McpCapabilities, PromptCapabilities,
+    SessionCapabilities,
 };
 pub(crate) use content::{ContentBlock, ResourceContents};
 pub(crate) use update::{

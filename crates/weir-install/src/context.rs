@@ -44,6 +44,8 @@ pub struct InstallationContext {
     store: OnceLock<Arc<SqliteStore>>,
     pub(crate) profiles: OnceLock<Vec<LoadedProfile>>,
     pub(crate) servers: OnceLock<DeclaredServers>,
+    /// Who may have unsaved text of the files of its sessions.
+    editor_files: Option<Arc<dyn EditorFiles>>,
     /// How the person is told what needs no decision.
     pub(crate) notifier: Notifier,
     /// Observers that count and time what this program does.
@@ -113,6 +115,7 @@ impl InstallationContext {
             store: OnceLock::new(),
             profiles: OnceLock::new(),
             servers: OnceLock::new(),
+            editor_files: None,
             notifier,
             observers: Arc::default(),
             person: None,
@@ -169,6 +172,7 @@ impl InstallationContext {
             store: self.store.clone(),
             profiles: OnceLock::new(),
             servers: OnceLock::new(),
+            editor_files: self.editor_files.clone(),
             notifier: self.notifier,
             observers: self.observers.clone(),
             person: self.person.clone(),
@@ -189,6 +193,11 @@ impl InstallationContext {
         added: Vec<PathBuf>,
     ) -> anyhow::Result<InstallationContext> {
         Ok(InstallationContext { added, ..self.in_folder(&self.folder)? })
+    }
+
+    /// The same program for sessions of an editor that has files open.
+    pub fn with_editor_files(self, files: Arc<dyn EditorFiles>) -> InstallationContext {
+        InstallationContext { editor_files: Some(files), ..self }
     }
     /// The same program for a person on a server: their folders, their store.
     ///
@@ -388,6 +397,10 @@ impl InstallationContext {
         let workspace = workspace.with_trash(self.dirs.state.join("trash"));
         let workspace = workspace.with_derived(&self.dirs.state.join("derived"));
         let workspace = if self.is_guest() { workspace.into_bounded() } else { workspace };
+        let workspace = match &self.editor_files {
+            Some(files) => workspace.with_editor(files.clone()),
+            None => workspace,
+        };
         Ok(Arc::new(match &self.dirs.home {
             Some(home) => workspace.with_home(home.clone()),
             None => workspace,

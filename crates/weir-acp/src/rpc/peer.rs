@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -135,6 +136,20 @@ impl EditorPeer {
         self.send_json(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
             .await;
         Ok(PeerRequest { id, answer, open: self.open.clone() })
+    }
+
+    /// Asks something and waits so long for the answer; `None`: it takes longer.
+    pub(crate) async fn ask_within(
+        &self,
+        wait: Duration,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Option<Result<Value, RpcError>> {
+        let asked = async {
+            let request = self.send_request(method, params).await?;
+            request.wait_for_answer().await
+        };
+        tokio::time::timeout(wait, asked).await.ok()
     }
 
     /// Gives an answer to whoever waits for it. One that nobody waits for is ignored.

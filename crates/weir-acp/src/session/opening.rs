@@ -75,9 +75,10 @@ impl EditorSession {
         self.is_open = true;
         self.tell_commands().await;
         for remark in std::mem::take(&mut self.remarks) {
-            if let Some(update) = self.render.remark_update(FactTone::Quiet, &remark) {
-                self.send_update(update).await;
-            }
+            self.tell_remark(FactTone::Quiet, &remark).await;
+        }
+        for warning in std::mem::take(&mut self.warnings) {
+            self.tell_remark(FactTone::Warn, &warning).await;
         }
         if self.opening != SessionOpening::New {
             let open = self.render.open_call_updates();

@@ -37,10 +37,12 @@ pub(crate) struct SessionStart {
     pub(crate) opening: SessionOpening,
     /// The request that is answered once it is open.
     pub(crate) request: RequestId,
-    /// How the editor is told lines for the person.
-    pub(crate) style: NoticeStyle,
-    /// What the person is told of it.
-    pub(crate) remarks: Vec<String>,
+    /// What the editor reads of what it is told.
+    pub(crate) reads: EditorReading,
+    /// What the person must be told of it.
+    pub(crate) warnings: Vec<String>,
+    /// The same of what becomes known later.
+    pub(crate) warned: mpsc::Receiver<String>,
 }
 
 /// What the editor orders of a session that is open.

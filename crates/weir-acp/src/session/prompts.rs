@@ -157,10 +157,8 @@ impl EditorSession {
         let before = self.prompts.len();
         self.end_told_prompts(&outcome).await;
         // Where nobody waits for the end of the turn, what went wrong is said.
-        if let (Err(error), true) = (&outcome, self.is_open && before == self.prompts.len())
-            && let Some(update) = self.render.remark_update(FactTone::Bad, &error.message)
-        {
-            self.send_update(update).await;
+        if let (Err(error), true) = (&outcome, self.is_open && before == self.prompts.len()) {
+            self.tell_remark(FactTone::Bad, &error.message).await;
         }
         self.is_cancelling = false;
     }

@@ -19,6 +19,8 @@ pub(crate) struct InitializeParams {
 pub(crate) struct ClientCapabilities {
     /// How somebody signs in.
     pub(crate) auth: ClientAuth,
+    /// What it does about its files.
+    pub(crate) fs: ClientFs,
     /// What it does about sessions.
     pub(crate) session: Option<ClientSession>,
 }
@@ -29,6 +31,16 @@ pub(crate) struct ClientCapabilities {
 pub(crate) struct ClientAuth {
     /// It can start the agent in a terminal.
     pub(crate) terminal: bool,
+}
+
+/// What the editor does about its files.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ClientFs {
+    /// It gives their text, with what is not saved.
+    pub(crate) read_text_file: bool,
+    /// It takes text and saves it.
+    pub(crate) write_text_file: bool,
 }
 
 /// What the editor does about sessions.

@@ -1,138 +1,16 @@
 //! `weir acp` from outside: lines of the protocol, as an editor sends them, to the real program; its end by
 //! SIGKILL, and another one that goes on (F3, R1).
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
-use weir_test_kit::{PATIENCE, RunningProgram, TestInstallation};
+use weir_test_kit::TestInstallation;
 
-/// A program that an editor started, with what it sent until now.
-struct Editor {
-    program: RunningProgram,
-    cwd: String,
-    sent: u64,
-    /// Lines that were looked at already.
-    seen: usize,
-}
+mod editor;
+mod files;
+
+use editor::Editor;
 
 fn house(script: &str) -> TestInstallation {
     TestInstallation::with_scripted_model(&format!("name: test\n\n{script}"), "")
-}
-
-impl Editor {
-    /// Starts it and says who one is.
-    fn start(house: &TestInstallation, args: &[&str]) -> Editor {
-        let command = house.command(&[&["acp"], args].concat());
-        let cwd = house.work().display().to_string();
-        let program = RunningProgram::start_with_input(command);
-        let mut editor = Editor { program, cwd, sent: 0, seen: 0 };
-        let capabilities =
-            json!({"fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true});
-        let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
-        let told = editor.ask("initialize", &params);
-        assert_eq!(told["result"]["protocolVersion"], 1, "{told}");
-        editor
-    }
-
-    fn send(&mut self, message: &Value) {
-        self.program.type_line(&message.to_string());
-    }
-
-    /// Sends a request; its number.
-    fn begin(&mut self, method: &str, params: &Value) -> u64 {
-        self.sent += 1;
-        let id = self.sent;
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        id
-    }
-
-    fn notify(&mut self, method: &str, params: &Value) {
-        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
-    }
-
-    /// Every whole line until now. Each is one message.
-    fn lines(&self) -> Vec<Value> {
-        let text = self.program.output_text();
-        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-        let line = |line: &str| {
-            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
-        };
-        whole.map(line).collect()
-    }
-
-    /// The next line that is as wanted, after those that were looked at.
-    fn next(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            let lines = self.lines();
-            if let Some(at) = lines.iter().skip(self.seen).position(&wanted) {
-                self.seen += at + 1;
-                return lines[self.seen - 1].clone();
-            }
-            let error = self.program.error_text();
-            assert!(Instant::now() < until, "no {what} in: {lines:#?}\n{error}");
-            assert!(
-                self.program.exit_status().is_none(),
-                "it ended before {what}: {lines:#?}\n{error}"
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    fn answer_to(&mut self, id: u64) -> Value {
-        let is_it = |line: &Value| line["id"] == id && line.get("method").is_none();
-        self.next(&format!("answer to {id}"), is_it)
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        let id = self.begin(method, params);
-        self.answer_to(id)
-    }
-
-    /// The next update of this kind.
-    fn update(&mut self, kind: &str) -> Value {
-        let is_it = |line: &Value| {
-            line["method"] == "session/update" && line["params"]["update"]["sessionUpdate"] == kind
-        };
-        self.next(kind, is_it)["params"]["update"].clone()
-    }
-
-    /// Every update of this kind until now.
-    fn all_updates(&self, kind: &str) -> Vec<Value> {
-        let updates = self.lines().into_iter().map(|line| line["params"]["update"].clone());
-        updates.filter(|update| update["sessionUpdate"] == kind).collect()
-    }
-
-    fn open_new(&mut self) -> String {
-        let params = json!({"cwd": self.cwd, "mcpServers": []});
-        let opened = self.ask("session/new", &params);
-        opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned()
-    }
-
-    fn begin_prompt(&mut self, session: &str, text: &str) -> u64 {
-        let prompt = json!([{"type": "text", "text": text}]);
-        self.begin("session/prompt", &json!({"sessionId": session, "prompt": prompt}))
-    }
-
-    fn load(&mut self, session: &str) -> Value {
-        let params = json!({"sessionId": session, "cwd": self.cwd, "mcpServers": []});
-        self.ask("session/load", &params)
-    }
-
-    /// The next question, and an answer to it.
-    fn decide(&mut self, option: &str) -> Value {
-        let is_it = |line: &Value| line["method"] == "session/request_permission";
-        let question = self.next("a question", is_it);
-        let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
-        self.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": outcome}));
-        question["params"].clone()
-    }
-
-    /// The words of all messages of this kind until now.
-    fn words(&self, kind: &str) -> String {
-        let ours = self.all_updates(kind).into_iter();
-        ours.filter_map(|update| update["content"]["text"].as_str().map(str::to_owned)).collect()
-    }
 }
 
 const WRITES: &str = "says: I write.\ncalls: append_to_file {\"path\": \"a.txt\", \"content\": \"one\\n\"}\n\n\

@@ -13,6 +13,7 @@
 
 mod client_files;
 mod connection;
+mod follow;
 mod options;
 mod permission;
 mod prompt;
@@ -22,3 +23,4 @@ mod session;
 mod wire;
 
 pub use connection::{ServeError, serve_editor};
+pub use follow::{FOLLOW, follow_main};

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use weir_core::event::{Event, ImageProduced, InputAccepted, ModelReplied, RunFinished};
+use weir_core::ids::CallId;
 use weir_core::message::{MessageBlock, plain_text};
 use weir_core::tool::{PlanItem, PlanStatus};
 use weir_core::view::told::{FactTone, describe_fact, one_line};
@@ -177,6 +178,11 @@ impl SessionRender {
                 None
             }
         }
+    }
+
+    /// A terminal of the editor shows what a call prints.
+    pub(crate) fn attach_terminal(&mut self, call: CallId, terminal: String) -> SessionUpdate {
+        self.calls.attach_terminal(call, terminal)
     }
 
     /// Whether a call printed something that was not told yet.

@@ -18,8 +18,8 @@ use weir_core::view::told::FactTone;
 use weir_core::view::transcript::{PlacedFact, TranscriptChange as Change};
 use weir_terminal::local::{self, FirstSession, FirstSessionPicker};
 use weir_tui::link::{
-    CommandTicket, ListResult, NoticeTone, SessionTarget, SlashCommandInfo, UiChannel, UiCommand,
-    UiUpdate, ui_channel_pair,
+    CommandTicket, ListResult, NoticeTone, SessionTarget, SignalKind, SlashCommandInfo, UiChannel,
+    UiCommand, UiUpdate, ui_channel_pair,
 };
 
 use crate::options::{HeldSettings, SettingChoices};
@@ -33,6 +33,7 @@ mod opening;
 mod orders;
 mod prompts;
 mod settings;
+mod terminals;
 
 use asks::AskedQuestion;
 pub(crate) use orders::{
@@ -40,6 +41,7 @@ pub(crate) use orders::{
 };
 use prompts::PendingPrompt;
 use settings::PendingChange;
+use terminals::LiveTerminals;
 
 /// How long a session may take to be given back.
 const LEAVE_WAIT: Duration = Duration::from_secs(15);
@@ -67,6 +69,7 @@ struct EditorSession {
     changes: Vec<PendingChange>,
     asked: BTreeMap<String, AskedQuestion>,
     answers: JoinSet<(String, PermissionReply)>,
+    terminals: LiveTerminals,
     opening: SessionOpening,
     /// The request to open it was answered.
     is_open: bool,
@@ -121,6 +124,7 @@ pub(crate) async fn run_session(
         changes: Vec::new(),
         asked: BTreeMap::new(),
         answers: JoinSet::new(),
+        terminals: LiveTerminals::new(start.terminals),
         opening: start.opening,
         is_open: false,
         is_cancelling: false,
@@ -203,6 +207,7 @@ impl EditorSession {
                     }
                 }
                 () = late => self.settle_late_changes().await,
+                Some(made) = self.terminals.next_made() => self.attach_terminal(made).await,
                 Some(warning) = self.warned.recv() => {
                     self.tell_remark(FactTone::Warn, &warning).await;
                 }
@@ -254,6 +259,9 @@ impl EditorSession {
                 self.take_fact(&PlacedFact { seq, ts, event }).await;
             }
             UiUpdate::Signal { kind, subject, text } => {
+                if kind == SignalKind::Output && self.is_open {
+                    self.show_in_terminal(&subject, &text);
+                }
                 if let Some(update) = self.render.take_signal(kind, &subject, &text) {
                     self.send_update(update).await;
                 }
@@ -316,6 +324,9 @@ impl EditorSession {
                 self.hear_settings(held).await;
             }
             Change::RunEnded(at) => self.run_ended(&at.fact).await,
+            Change::CallEnded(call) if self.is_open && self.seq > self.known => {
+                self.end_terminal(call);
+            }
             // Shown, and nothing else.
             Change::AskOpened(_)
             | Change::RunStarted
@@ -367,6 +378,7 @@ impl EditorSession {
     /// Gives the session back: what is on ends, and nobody waits for it any more.
     async fn leave_link(&mut self, news: &mut mpsc::Receiver<UiUpdate>) {
         self.answers.abort_all();
+        self.let_terminals_go();
         // A link that is over or full goes by its other end, which is dropped below.
         let _ = self.wishes.try_send(UiCommand::Leave);
         let over = async {
@@ -378,6 +390,7 @@ impl EditorSession {
         };
         let _ = tokio::time::timeout(LEAVE_WAIT, over).await;
         news.close();
+        self.wait_for_terminal_ends().await;
         self.end_prompts().await;
     }
 }

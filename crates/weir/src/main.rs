@@ -47,6 +47,10 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == weir_script::SCRIPT) {
         return weir_script::script_main();
     }
+    // A terminal of an editor shows what a command prints: it knows nothing else.
+    if std::env::args_os().nth(1).is_some_and(|word| word == weir_acp::FOLLOW) {
+        return weir_acp::follow_main();
+    }
     // Asked by every script that looks whether Weir is there: it needs no tree of commands.
     if is_only_version(std::env::args_os().skip(1)) {
         return match terminal::out_line(concat!("weir ", env!("WEIR_VERSION"))) {

@@ -42,6 +42,8 @@ struct ToldCall {
     output: String,
     /// Some of that was not told yet.
     has_news: bool,
+    /// The terminal of the editor that shows it.
+    terminal: Option<String>,
 }
 
 /// What an editor was told of the calls of the run that is on.
@@ -88,7 +90,9 @@ impl RenderedCalls {
         // Who says no ends the call; what it gave back says why, and comes after that.
         let has_end = entry.finished.is_some() || entry.stage == CallStage::Unknown;
         if has_end && entry.stage.is_over() && !std::mem::replace(&mut told.is_ended, true) {
-            change.content = Some(final_content(entry, root));
+            let shown = told.terminal.take().map(terminal_content);
+            let contents = final_content(entry, root);
+            change.content = Some(shown.into_iter().chain(contents).collect());
             told.output.clear();
             told.has_news = false;
         }
@@ -100,11 +104,26 @@ impl RenderedCalls {
     /// A call prints.
     pub(super) fn push_output(&mut self, subject: &str, text: &str) {
         let told = subject.parse::<CallId>().ok().and_then(|call| self.told.get_mut(&call));
-        let is_on = |told: &&mut ToldCall| told.status == Some(ToolCallStatus::InProgress);
+        let is_on = |told: &&mut ToldCall| {
+            told.status == Some(ToolCallStatus::InProgress) && told.terminal.is_none()
+        };
         if let Some(told) = told.filter(is_on) {
             push_tail(&mut told.output, text, OUTPUT_BYTES_MAX);
             told.has_news = true;
         }
+    }
+
+    /// A terminal of the editor shows what a call prints, from its beginning.
+    pub(super) fn attach_terminal(&mut self, call: CallId, terminal: String) -> SessionUpdate {
+        let told = self.told.entry(call).or_default();
+        told.output.clear();
+        told.has_news = false;
+        told.terminal = Some(terminal.clone());
+        SessionUpdate::ToolCallUpdate(ToolCallChange {
+            tool_call_id: call.to_string(),
+            content: Some(vec![terminal_content(terminal)]),
+            ..ToolCallChange::default()
+        })
     }
 
     /// Whether a call printed something that was not told yet.
@@ -253,6 +272,10 @@ fn final_content(entry: &CallEntry, root: &str) -> Vec<ToolCallContent> {
         contents.push(ToolCallContent::text_content(format!("Outcome unknown: {}", note.text())));
     }
     contents
+}
+
+fn terminal_content(terminal_id: String) -> ToolCallContent {
+    ToolCallContent::Terminal { terminal_id }
 }
 
 /// What a call gave back, as what it is: words that nobody here wrote, and no Markdown.

@@ -1,6 +1,8 @@
 //! What the connection gives to a session: how it begins, and what the editor orders of it. Not here: what
 //! is done then.
 
+use std::path::PathBuf;
+
 use tokio::sync::mpsc;
 use weir_core::ids::SessionId;
 use weir_install::context::InstallationContext;
@@ -43,6 +45,8 @@ pub(crate) struct SessionStart {
     pub(crate) warnings: Vec<String>,
     /// The same of what becomes known later.
     pub(crate) warned: mpsc::Receiver<String>,
+    /// Where the files of terminals are; none: the editor makes no terminals.
+    pub(crate) terminals: Option<PathBuf>,
 }
 
 /// What the editor orders of a session that is open.

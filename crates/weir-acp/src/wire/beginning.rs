@@ -21,6 +21,8 @@ pub(crate) struct ClientCapabilities {
     pub(crate) auth: ClientAuth,
     /// What it does about its files.
     pub(crate) fs: ClientFs,
+    /// It makes terminals.
+    pub(crate) terminal: bool,
     /// What it does about sessions.
     pub(crate) session: Option<ClientSession>,
 }

@@ -176,6 +176,12 @@ pub(crate) enum ToolCallContent {
         /// What stands there after.
         new_text: String,
     },
+    /// A terminal of the editor.
+    #[serde(rename_all = "camelCase")]
+    Terminal {
+        /// Its name.
+        terminal_id: String,
+    },
 }
 
 impl ToolCallContent {

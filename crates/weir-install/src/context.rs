@@ -14,7 +14,7 @@ use weir_providers::transport::ModelTransport;
 use weir_store::SqliteStore;
 
 use crate::config::{BrowserSettings, ConfigFiles, WorkspaceConfig};
-use crate::declared_server::DeclaredServers;
+use crate::declared_server::{DeclaredServer, DeclaredServers};
 use crate::environment::{ProcessEnvironment, WeirFolders};
 use crate::failure::usage;
 use crate::keys::ProviderKeys;
@@ -44,6 +44,8 @@ pub struct InstallationContext {
     store: OnceLock<Arc<SqliteStore>>,
     pub(crate) profiles: OnceLock<Vec<LoadedProfile>>,
     pub(crate) servers: OnceLock<DeclaredServers>,
+    /// Servers that an editor brings to the sessions that it opens.
+    editor_servers: Arc<[DeclaredServer]>,
     /// Who may have unsaved text of the files of its sessions.
     editor_files: Option<Arc<dyn EditorFiles>>,
     /// How the person is told what needs no decision.
@@ -115,6 +117,7 @@ impl InstallationContext {
             store: OnceLock::new(),
             profiles: OnceLock::new(),
             servers: OnceLock::new(),
+            editor_servers: Arc::default(),
             editor_files: None,
             notifier,
             observers: Arc::default(),
@@ -172,6 +175,7 @@ impl InstallationContext {
             store: self.store.clone(),
             profiles: OnceLock::new(),
             servers: OnceLock::new(),
+            editor_servers: self.editor_servers.clone(),
             editor_files: self.editor_files.clone(),
             notifier: self.notifier,
             observers: self.observers.clone(),
@@ -195,10 +199,22 @@ impl InstallationContext {
         Ok(InstallationContext { added, ..self.in_folder(&self.folder)? })
     }
 
+    /// The same program for sessions to which an editor brings these servers.
+    pub fn with_editor_servers(self, brought: Vec<DeclaredServer>) -> InstallationContext {
+        let editor_servers = brought.into();
+        InstallationContext { editor_servers, servers: OnceLock::new(), ..self }
+    }
+
     /// The same program for sessions of an editor that has files open.
     pub fn with_editor_files(self, files: Arc<dyn EditorFiles>) -> InstallationContext {
         InstallationContext { editor_files: Some(files), ..self }
     }
+
+    /// The servers that an editor brings to its sessions.
+    pub fn editor_servers(&self) -> &[DeclaredServer] {
+        &self.editor_servers
+    }
+
     /// The same program for a person on a server: their folders, their store.
     ///
     /// # Errors

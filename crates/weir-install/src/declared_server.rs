@@ -8,7 +8,7 @@ use crate::config::McpServerSettings;
 pub struct DeclaredServer {
     /// Name of the server.
     pub name: String,
-    /// File and line.
+    /// File and line, or who brings it.
     pub place: String,
     /// Whose file that is.
     pub whose: ServerOwner,
@@ -27,6 +27,8 @@ pub enum ServerOwner {
     Project,
     /// `.mcp.json` of the trusted workspace.
     McpJson,
+    /// No file: an editor brings it to the sessions that it opens (R1).
+    Editor,
 }
 
 /// Every declared server, by name, and notes for a person.

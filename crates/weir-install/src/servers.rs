@@ -1,5 +1,5 @@
-//! The MCP servers that are declared for a workspace (C8): those of the settings and, where a
-//! person trusted it, those of its `.mcp.json`. Nothing is started here.
+//! The MCP servers that are declared for a workspace (C8): those of the settings, where a person
+//! trusted it those of its `.mcp.json`, and those that an editor brings. Nothing is started here.
 
 use crate::config::{SettingOrigin, WorkspaceConfig};
 use crate::context::InstallationContext;
@@ -34,7 +34,7 @@ impl InstallationContext {
 }
 
 /// Every declared server, by name, and what a person should know of the rest. The settings win over
-/// `.mcp.json`: a workspace does not take the name of a server of the person's.
+/// `.mcp.json`, and both over an editor: none takes the name of a server of the person's.
 ///
 /// # Errors
 /// A file that cannot be understood: file, line, what is wrong.
@@ -61,6 +61,15 @@ pub fn load_declared_servers(cx: &InstallationContext) -> anyhow::Result<Declare
                 };
             let (name, whose) = (written.name, ServerOwner::McpJson);
             servers.push(DeclaredServer { name, place, whose, settings, problem });
+        }
+    }
+    for brought in cx.editor_servers() {
+        match servers.iter().find(|server| server.name == brought.name) {
+            Some(own) => {
+                let (name, place) = (&brought.name, &brought.place);
+                notes.push(format!("{place}: {name} is left out: {} declares it too", own.place));
+            }
+            None => servers.push(brought.clone()),
         }
     }
     servers.sort_by(|a, b| a.name.cmp(&b.name));

@@ -8,6 +8,7 @@ use crate::context::InstallationContext;
 use crate::wiring::mcp::{self, KnownMcpServer};
 
 pub mod approval;
+pub mod brought;
 pub mod words;
 
 /// How a server stands: a word for programs, and more for people.

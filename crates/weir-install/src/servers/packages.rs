@@ -196,7 +196,16 @@ pub fn package_of_server(settings: &McpServerSettings) -> Option<ServerPackage> 
 }
 
 /// What is said of a server whose package is not there.
-pub(crate) fn not_installed(server: &str, package: &ServerPackage) -> String {
+pub(crate) fn not_installed(declared: &DeclaredServer, package: &ServerPackage) -> String {
+    let server = &declared.name;
+    if declared.whose == ServerOwner::Editor {
+        return format!(
+            "it is started from a package ({}), and the sandbox in which it would be fetched has no \
+             network: `weir mcp-servers add {server} -- COMMAND` in a terminal installs it once and \
+             declares it, and that one is used then",
+            package.display_name()
+        );
+    }
     format!(
         "its package ({}) is not installed, and the sandbox in which it would be fetched has no \
          network: `weir mcp-servers install {server}` installs it once; with `unconfined = true` it \

@@ -15,19 +15,28 @@ use super::{DeclaredServer, ServerOwner, packages};
 use crate::context::InstallationContext;
 use crate::secrets;
 
+fn hash_of_folder(cx: &InstallationContext) -> String {
+    let folder = cx.folder.display().to_string();
+    let hash = Sha256::digest(folder.as_bytes());
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl DeclaredServer {
     /// Under which name it is kept what a person approved of it, and how they signed in. A
-    /// workspace's server is another one in another workspace, whatever it is called.
+    /// workspace's server, or an editor's, is another one in another workspace, whatever it is called.
     pub fn storage_key(&self, cx: &InstallationContext) -> String {
         match self.whose {
             ServerOwner::User => self.name.clone(),
             ServerOwner::Project | ServerOwner::McpJson => {
-                let folder = cx.folder.display().to_string();
-                let hash = Sha256::digest(folder.as_bytes());
-                let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-                format!("{}@{hash}", self.name)
+                format!("{}@{}", self.name, hash_of_folder(cx))
             }
+            ServerOwner::Editor => DeclaredServer::editor_storage_key(cx, &self.name),
         }
+    }
+
+    /// The same for a server of this name that an editor brings to sessions in this folder.
+    pub fn editor_storage_key(cx: &InstallationContext, name: &str) -> String {
+        format!("{name}@editor-{}", hash_of_folder(cx))
     }
 
     /// What the client is given.
@@ -124,7 +133,7 @@ impl DeclaredServer {
             return Ok((self.settings.command.clone(), self.settings.args.clone()));
         };
         let installed = self.installed_package(cx, &package);
-        let installed = installed.ok_or_else(|| packages::not_installed(&self.name, &package))?;
+        let installed = installed.ok_or_else(|| packages::not_installed(self, &package))?;
         let (_, words) = self.package_command_line(cx, &package, &installed);
         let mut words = words.into_iter();
         Ok((words.next().unwrap_or_default(), words.collect()))

@@ -19,10 +19,10 @@ use super::mcp_ask::SessionModel;
 use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::servers::packages::ServerPackage;
-use crate::servers::{DeclaredServer, SignInBrowser, TokenFiles};
+use crate::servers::{DeclaredServer, ServerOwner, SignInBrowser, TokenFiles};
 
 /// Under which word pins are kept.
-const KIND: &str = "mcp";
+pub(crate) const KIND: &str = "mcp";
 
 /// A declared server, ready or not.
 pub struct KnownMcpServer {
@@ -176,6 +176,8 @@ pub async fn of_session(
                 "warning: {}: the server {name} cannot be used: {why}",
                 one.declared.place
             )),
+            // Whoever opened the session asks about it there.
+            (Ok(_), _) if one.declared.whose == ServerOwner::Editor => (),
             (Ok(spec), None) if spec.enabled => cx.notify(&format!(
                 "the MCP server {name} is not used: nobody approved it yet \
                  (`weir mcp-servers approve {name}`)"
@@ -232,12 +234,26 @@ pub async fn save_approval(
     declared: &DeclaredServer,
     pin: &ServerPin,
 ) -> anyhow::Result<()> {
+    keep_decision(cx, declared, KIND, pin.to_text(), pin.hash()).await
+}
+
+/// Keeps under the word `what` how a person decided about a server.
+///
+/// # Errors
+/// The store cannot be written.
+pub(crate) async fn keep_decision(
+    cx: &InstallationContext,
+    declared: &DeclaredServer,
+    what: &str,
+    text: String,
+    hash: String,
+) -> anyhow::Result<()> {
     let kept = StoredItem {
-        what: KIND.into(),
+        what: what.into(),
         name: declared.storage_key(cx),
-        text: pin.to_text(),
+        text,
         state: "active".into(),
-        hash: pin.hash(),
+        hash,
         version: 1,
         label: Label::external(format!("mcp:{}", declared.name)),
         by: super::principal_name(cx),

@@ -6,10 +6,14 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weir_core::tool::foreign;
 use weir_core::view::plain::visible_text;
+use weir_install::catalogue::servers::brought::{
+    BroughtDecision, forget_brought_server, list_brought_decisions,
+};
 use weir_install::catalogue::servers::{McpServerStatus, checked, server_status, words};
 use weir_install::context::InstallationContext;
 use weir_install::servers::{ServerOwner, TokenFiles};
 use weir_install::wiring::mcp::{self, KnownMcpServer};
+use weir_install::wording::timestamp_text;
 use weir_mcp::{ServerListing, TokenStore as _};
 
 use crate::failure::{exit, failure_with_status, usage};
@@ -51,13 +55,14 @@ async fn list_servers(cx: &InstallationContext, args: &McpListArgs) -> anyhow::R
     let fails = |s: &McpServerStatus| matches!(s.word, "failed" | "broken" | "uninstalled");
     let failed = args.check && standings.iter().any(fails);
     let code = if failed { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS };
+    let brought = list_brought_decisions(cx).await?;
     if args.json.json {
-        let all: Vec<Value> =
-            all.iter().zip(&standings).map(|(known, s)| as_json(cx, known, s)).collect();
-        out_json(&all)?;
+        let all = all.iter().zip(&standings).map(|(known, s)| as_json(cx, known, s));
+        let of_editors = brought.iter().map(|decision| brought_json(cx, decision));
+        out_json(&all.chain(of_editors).collect::<Vec<Value>>())?;
         return Ok(code);
     }
-    if all.is_empty() {
+    if all.is_empty() && brought.is_empty() {
         out_line("No MCP servers. `weir mcp-servers add` adds one.")?;
         return Ok(code);
     }
@@ -72,8 +77,44 @@ async fn list_servers(cx: &InstallationContext, args: &McpListArgs) -> anyhow::R
             visible_text(&known.declared.place),
         ]
     };
-    out_line(&format_table(&all.iter().zip(&standings).map(row).collect::<Vec<_>>()))?;
+    let rows = all.iter().zip(&standings).map(row).chain(brought.iter().map(brought_row));
+    out_line(&format_table(&rows.collect::<Vec<_>>()))?;
     Ok(code)
+}
+
+/// Where a server is from that only an editor declares.
+const OF_AN_EDITOR: &str = "an editor, in this folder";
+
+fn brought_state(decision: &BroughtDecision) -> &'static str {
+    if decision.is_approved { "approved" } else { "refused" }
+}
+
+/// What was said of a server of an editor: `weir mcp-servers remove` takes it back.
+fn brought_row(decision: &BroughtDecision) -> Vec<String> {
+    let tools = decision.tools.map(|tools| format!("{tools} tools, ")).unwrap_or_default();
+    let since = timestamp_text(decision.since);
+    vec![
+        visible_text(&decision.name),
+        brought_state(decision).to_owned(),
+        visible_text(&format!("{tools}by {}, {since} UTC", decision.by)),
+        visible_text(&words::truncate_chars(&decision.reached, REACHED_CHARS_MAX)),
+        OF_AN_EDITOR.to_owned(),
+    ]
+}
+
+fn brought_json(cx: &InstallationContext, decision: &BroughtDecision) -> Value {
+    json!({
+        "name": decision.name,
+        "place": OF_AN_EDITOR,
+        "source": "editor",
+        "workspace": cx.folder,
+        "reached": decision.reached,
+        "state": brought_state(decision),
+        "approved": decision.is_approved,
+        "tools": decision.tools,
+        "by": decision.by,
+        "since": decision.since,
+    })
 }
 
 /// Characters of a command line or address in a list.
@@ -88,6 +129,7 @@ fn as_json(cx: &InstallationContext, known: &KnownMcpServer, standing: &McpServe
             ServerOwner::User => "user",
             ServerOwner::Project => "project",
             ServerOwner::McpJson => ".mcp.json",
+            ServerOwner::Editor => "editor",
         },
         "workspace": cx.folder,
         "transport": if settings.url.is_empty() { "stdio" } else { "http" },
@@ -178,7 +220,16 @@ async fn forget_sign_in(cx: &InstallationContext, known: &KnownMcpServer) -> any
 }
 
 async fn remove(cx: &InstallationContext, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
-    let known = mcp::find_known_server(cx, &args.name).await?;
+    let known = match mcp::find_known_server(cx, &args.name).await {
+        Ok(known) => known,
+        // An editor declares it to its own sessions: here there is only what was said of it.
+        Err(error) => {
+            return match forget_brought_server(cx, &args.name).await? {
+                true => report_removal(args, "what was said of this server of an editor"),
+                false => Err(error),
+            };
+        }
+    };
     let (name, place) = (&args.name, &known.declared.place);
     match known.declared.whose {
         ServerOwner::User => {
@@ -187,7 +238,7 @@ async fn remove(cx: &InstallationContext, args: &McpServerArgs) -> anyhow::Resul
                 return Err(usage(format!("{name} is not in {}", path.display())));
             }
         }
-        ServerOwner::Project | ServerOwner::McpJson => {
+        ServerOwner::Project | ServerOwner::McpJson | ServerOwner::Editor => {
             return Err(usage(format!(
                 "{name} is declared by the workspace ({place}); remove it there. It is not used \
                  while the workspace is not trusted (`weir trust --remove`)"
@@ -197,10 +248,16 @@ async fn remove(cx: &InstallationContext, args: &McpServerArgs) -> anyhow::Resul
     mcp::forget_approval(cx, &known.declared).await?;
     forget_sign_in(cx, &known).await?;
     weir_install::servers::packages::remove(&known.declared.package_place(cx))?;
+    forget_brought_server(cx, &args.name).await?;
+    report_removal(args, "the server and its approval")
+}
+
+fn report_removal(args: &McpServerArgs, what: &str) -> anyhow::Result<ExitCode> {
+    let name = &args.name;
     if args.json.json {
         out_json(&json!({"name": name, "removed": true}))?;
     } else {
-        out_line(&format!("Removed {name} and its approval"))?;
+        out_line(&format!("Removed {name}: {what}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -88,6 +88,7 @@ fn check_declared_by_person(known: &KnownMcpServer) -> anyhow::Result<()> {
         ServerOwner::McpJson => {
             "such a file holds no declarations; add the server to your own settings".to_owned()
         }
+        ServerOwner::Editor => "add the server to your own settings".to_owned(),
     };
     Err(usage(format!(
         "{name} is declared by the workspace ({place}), whose file this command does not change: {way} \

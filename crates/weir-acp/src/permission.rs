@@ -22,6 +22,8 @@ use crate::wire::{
 
 /// Bytes of arguments that are shown.
 const ARGUMENT_BYTES_MAX: usize = 64 << 10;
+/// Bytes of what a server is and offers that are shown.
+const SERVER_BYTES_MAX: usize = 256 << 10;
 /// Characters of the rules that stand in the name of an answer.
 const RULE_CHARS_MAX: usize = 80;
 /// What the answers are called.
@@ -85,6 +87,40 @@ pub(crate) fn permission_question(
     Some(PermissionParams { session_id: session.to_owned(), tool_call, options })
 }
 
+/// What is asked about a server that the editor brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServerQuestion {
+    /// Whether it is started.
+    Start,
+    /// Whether the tools that it offers are used.
+    Tools,
+}
+
+/// The question to the editor about a server that it brings; `call`: under which name it is shown, `text`:
+/// all that a person has to see.
+pub(crate) fn server_question(
+    session: &str,
+    call: ToolCallChange,
+    asked: ServerQuestion,
+    text: &str,
+) -> PermissionParams {
+    let options = match asked {
+        ServerQuestion::Start => vec![
+            offered_option(ONCE, "Start it, then show its tools", PermissionKind::AllowOnce),
+            offered_option(ALWAYS, "Start it and use its tools", PermissionKind::AllowAlways),
+            offered_option(DENY, "Do not start it", PermissionKind::RejectOnce),
+        ],
+        ServerQuestion::Tools => vec![
+            offered_option(ONCE, "Use these tools in this project", PermissionKind::AllowOnce),
+            offered_option(DENY, "Do not use them", PermissionKind::RejectOnce),
+        ],
+    };
+    let shown = bounded_lines(text, SERVER_BYTES_MAX);
+    let content = Some(vec![ToolCallContent::text_content(code_fence("", &shown))]);
+    let tool_call = ToolCallChange { content, ..call };
+    PermissionParams { session_id: session.to_owned(), tool_call, options }
+}
+
 /// What is asked, in words.
 pub(crate) fn question_text(asked: &QuestionAsked) -> String {
     let who = match &asked.server {
@@ -93,7 +129,7 @@ pub(crate) fn question_text(asked: &QuestionAsked) -> String {
     };
     // The words of a server are nobody's Markdown.
     let words = match asked.server {
-        Some(_) => code_fence("", &visible_text(&asked.text)),
+        Some(_) => code_fence("", &visible_lines(&asked.text)),
         None => asked.text.clone(),
     };
     let options =
@@ -226,6 +262,21 @@ fn step_content(line: &ApprovalLine, root: &str) -> Vec<ToolCallContent> {
     contents
 }
 
+/// The lines of a text, each as it may be shown.
+fn visible_lines(text: &str) -> String {
+    text.lines().map(visible_text).collect::<Vec<_>>().join("\n")
+}
+
+/// The same of at most so many bytes, and how many more there are.
+fn bounded_lines(text: &str, bytes_max: usize) -> String {
+    let cut = text.floor_char_boundary(bytes_max.min(text.len()));
+    let mut shown = visible_lines(&text[..cut]);
+    if cut < text.len() {
+        shown.push_str(&format!("\n… {} more bytes are not shown here", text.len() - cut));
+    }
+    shown
+}
+
 /// What would change, or the arguments as they are.
 fn subject_content(diff: Option<&str>, input: &Value, root: &str) -> Vec<ToolCallContent> {
     let changes = diff.map(|diff| diff_contents(diff, root)).unwrap_or_default();
@@ -233,11 +284,7 @@ fn subject_content(diff: Option<&str>, input: &Value, root: &str) -> Vec<ToolCal
         return changes;
     }
     let text = serde_json::to_string_pretty(input).unwrap_or_default();
-    let cut = text.floor_char_boundary(ARGUMENT_BYTES_MAX.min(text.len()));
-    let mut shown = visible_text(&text[..cut]);
-    if cut < text.len() {
-        shown.push_str(&format!("\n… {} more bytes are not shown here", text.len() - cut));
-    }
+    let shown = bounded_lines(&text, ARGUMENT_BYTES_MAX);
     vec![ToolCallContent::text_content(code_fence("json", &shown))]
 }
 

@@ -2,8 +2,9 @@
 //! and answers. Opened, served and left in one task.
 //!
 //! Beside it: `orders` (what is ordered), `opening`, `prompts` (turns and their ends), `asks` (questions to
-//! the person), `settings` (modes and options). Not here: running anything, which the other end of the link
-//! does (`weir_terminal::local`).
+//! the person), `settings` (modes and options), `servers` (MCP servers that the editor brings),
+//! `terminals` (commands in its terminals). Not here:
+//! running anything, which the other end of the link does (`weir_terminal::local`).
 
 use std::collections::BTreeMap;
 use std::future;
@@ -11,11 +12,12 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 use weir_core::ids::{Seq, SessionId};
 use weir_core::model::StopReason;
 use weir_core::view::told::FactTone;
 use weir_core::view::transcript::{PlacedFact, TranscriptChange as Change};
+use weir_install::context::InstallationContext;
 use weir_terminal::local::{self, FirstSession, FirstSessionPicker};
 use weir_tui::link::{
     CommandTicket, ListResult, NoticeTone, SessionTarget, SignalKind, SlashCommandInfo, UiChannel,
@@ -32,6 +34,7 @@ mod asks;
 mod opening;
 mod orders;
 mod prompts;
+mod servers;
 mod settings;
 mod terminals;
 
@@ -40,6 +43,7 @@ pub(crate) use orders::{
     ChangeReply, OrderSender, SessionOpening, SessionOrder, SessionStart, order_channel,
 };
 use prompts::PendingPrompt;
+use servers::ServerReviews;
 use settings::PendingChange;
 use terminals::LiveTerminals;
 
@@ -69,6 +73,7 @@ struct EditorSession {
     changes: Vec<PendingChange>,
     asked: BTreeMap<String, AskedQuestion>,
     answers: JoinSet<(String, PermissionReply)>,
+    servers: ServerReviews,
     terminals: LiveTerminals,
     opening: SessionOpening,
     /// The request to open it was answered.
@@ -124,6 +129,7 @@ pub(crate) async fn run_session(
         changes: Vec::new(),
         asked: BTreeMap::new(),
         answers: JoinSet::new(),
+        servers: ServerReviews::new(brought_by(&start.cx)),
         terminals: LiveTerminals::new(start.terminals),
         opening: start.opening,
         is_open: false,
@@ -149,6 +155,7 @@ pub(crate) async fn run_session(
     let closing = match session.wait_until_open(&mut news).await {
         Ok(()) => {
             session.announce_opening(&start.request).await;
+            session.review_servers().await;
             session.serve_orders(&mut news, &mut orders).await
         }
         Err(error) => {
@@ -177,13 +184,8 @@ impl EditorSession {
         let mut progress = tokio::time::interval(PROGRESS_EVERY);
         progress.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let changes_late = self.first_deadline();
-            let late = async {
-                match changes_late {
-                    Some(until) => tokio::time::sleep_until(until).await,
-                    None => future::pending().await,
-                }
-            };
+            let late = wait_until(self.first_deadline());
+            let released = wait_until(self.servers.release_time());
             tokio::select! {
                 order = orders.recv() => match order {
                     Some(SessionOrder::Close(request)) => return Some(request),
@@ -207,6 +209,8 @@ impl EditorSession {
                     }
                 }
                 () = late => self.settle_late_changes().await,
+                Some(news) = self.servers.next_news() => self.take_review_news(news).await,
+                () = released => self.release_prompts().await,
                 Some(made) = self.terminals.next_made() => self.attach_terminal(made).await,
                 Some(warning) = self.warned.recv() => {
                     self.tell_remark(FactTone::Warn, &warning).await;
@@ -222,9 +226,13 @@ impl EditorSession {
 
     async fn take_order(&mut self, order: SessionOrder) {
         match order {
-            SessionOrder::Prompt { request, blocks } => self.say_prompt(request, blocks).await,
-            SessionOrder::Cancel => self.cancel_turn(),
+            SessionOrder::Prompt { request, blocks } => self.take_prompt(request, blocks).await,
+            SessionOrder::Cancel => {
+                self.drop_held_prompts(None).await;
+                self.cancel_turn();
+            }
             SessionOrder::CancelRequest(request) => {
+                self.drop_held_prompts(Some(&request)).await;
                 if self.prompts.iter().any(|prompt| prompt.request == request) {
                     self.cancel_turn();
                 }
@@ -323,9 +331,13 @@ impl EditorSession {
                 let held = HeldSettings::of_visible(self.render.transcript().settings());
                 self.hear_settings(held).await;
             }
-            Change::RunEnded(at) => self.run_ended(&at.fact).await,
+            Change::RunEnded(at) => {
+                self.run_ended(&at.fact).await;
+                self.use_new_servers().await;
+            }
             Change::CallEnded(call) if self.is_open && self.seq > self.known => {
                 self.end_terminal(call);
+                self.look_at_failed_call(call).await;
             }
             // Shown, and nothing else.
             Change::AskOpened(_)
@@ -378,6 +390,7 @@ impl EditorSession {
     /// Gives the session back: what is on ends, and nobody waits for it any more.
     async fn leave_link(&mut self, news: &mut mpsc::Receiver<UiUpdate>) {
         self.answers.abort_all();
+        self.servers.abort_all();
         self.let_terminals_go();
         // A link that is over or full goes by its other end, which is dropped below.
         let _ = self.wishes.try_send(UiCommand::Leave);
@@ -391,6 +404,21 @@ impl EditorSession {
         let _ = tokio::time::timeout(LEAVE_WAIT, over).await;
         news.close();
         self.wait_for_terminal_ends().await;
+        self.drop_held_prompts(None).await;
         self.end_prompts().await;
+    }
+}
+
+/// The program for what is asked about servers that the editor brings to it; `None`: it brings none.
+fn brought_by(cx: &InstallationContext) -> Option<InstallationContext> {
+    // That the folder has gone is said where the session is opened.
+    (!cx.editor_servers().is_empty()).then(|| cx.in_folder(&cx.folder).ok()).flatten()
+}
+
+/// Waits until then; for ever where there is no such moment.
+async fn wait_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => future::pending().await,
     }
 }

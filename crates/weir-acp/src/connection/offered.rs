@@ -23,7 +23,7 @@ pub(super) fn initialize_result(able: &ClientAuth) -> InitializeResult {
                 audio: false,
                 embedded_context: true,
             },
-            mcp_capabilities: McpCapabilities { http: false, sse: false },
+            mcp_capabilities: McpCapabilities { http: true, sse: false },
             session_capabilities: SessionCapabilities {
                 list: EmptyCapability {},
                 resume: EmptyCapability {},

@@ -66,6 +66,7 @@ fn r1_a_question_shows_the_whole_call_and_nothing_of_it_is_markdown() {
     assert!(why.contains("Why you are asked") && !why.contains("![y]("), "{why}");
     let arguments = texts[1]["content"]["text"].as_str().expect("text");
     assert!(arguments.starts_with("````json\n") && arguments.ends_with("\n````"), "{arguments}");
+    assert!(arguments.contains("{\n  \"command\""), "its lines are lines: {arguments}");
     let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n";
     let shown = serde_json::to_value(question(&json!({"diff": diff}))).expect("plain data");
     let change =
@@ -121,4 +122,26 @@ fn r1_a_question_with_answers_is_a_choice_and_one_without_is_answered_in_words()
         let ask = question(&options, multiple);
         assert_eq!(permission_question("s", &ask, &view, "/w"), None);
     }
+}
+
+#[test]
+fn r1_a_question_about_a_server_shows_its_lines_and_no_hidden_sign() {
+    let call =
+        || ToolCallChange { tool_call_id: "mcp-server-a".into(), ..ToolCallChange::default() };
+    let text = "a (the editor)\n  starts: /bin/x \u{202E}y\n```\n";
+    let params = server_question("s", call(), ServerQuestion::Start, text);
+    let shown = serde_json::to_value(&params).expect("plain data");
+    let shown = shown["toolCall"]["content"][0]["content"]["text"].as_str().expect("text");
+    assert_eq!(shown, "````\na (the editor)\n  starts: /bin/x <U+202E>y\n```\n````");
+    let kinds = |asked| -> Vec<PermissionKind> {
+        let params = server_question("s", call(), asked, text);
+        params.options.iter().map(|option| option.kind).collect()
+    };
+    let (once, always, no) =
+        (PermissionKind::AllowOnce, PermissionKind::AllowAlways, PermissionKind::RejectOnce);
+    assert_eq!(kinds(ServerQuestion::Start), [once, always, no]);
+    assert_eq!(kinds(ServerQuestion::Tools), [once, no]);
+    let long = "x".repeat(SERVER_BYTES_MAX + 5);
+    let params = server_question("s", call(), ServerQuestion::Tools, &long);
+    assert!(serde_json::to_string(&params).expect("plain data").contains("5 more bytes"));
 }

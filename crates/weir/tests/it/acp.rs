@@ -6,6 +6,7 @@ use weir_test_kit::TestInstallation;
 
 mod editor;
 mod files;
+mod servers;
 
 use editor::Editor;
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use weir_test_kit::{TestInstallation, weir_program};
 
 /// A server in shell: it answers what it is asked with what it sees.
-const SERVER: &str = r#"#!/bin/sh
+pub(crate) const SERVER: &str = r#"#!/bin/sh
 # An id is a number; `sed` takes it out of the line.
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')

@@ -2,7 +2,6 @@
 //! session back then. Not here: what happens in a session (`crate::session`).
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,30 +9,27 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::task::{JoinHandle, JoinSet};
-use weir_core::ids::SessionId;
 use weir_install::context::InstallationContext;
-use weir_install::wiring::{self, SessionOverrides};
+use weir_install::wiring::SessionOverrides;
 
 use crate::options::SettingWish;
-use crate::render::NoticeStyle;
+use crate::render::{EditorReading, NoticeStyle};
 use crate::rpc::{
-    self, EditorPeer, INVALID_REQUEST, IncomingMessage, LINE_BYTES_MAX, LineReader,
-    METHOD_NOT_FOUND, NOT_FOUND, ReadLine, RequestId, RpcError, write_lines,
+    EditorPeer, INVALID_REQUEST, IncomingMessage, LINE_BYTES_MAX, LineReader, METHOD_NOT_FOUND,
+    ReadLine, RequestId, RpcError, write_lines,
 };
-use crate::session::{
-    ChangeReply, OrderSender, SessionOpening, SessionOrder, SessionStart, order_channel,
-    run_session,
-};
+use crate::session::{ChangeReply, SessionOpening, SessionOrder};
 use crate::wire::{
-    AuthenticateParams, InitializeParams, ListParams, OpenParams, PromptParams, SessionParams,
+    AuthenticateParams, ClientFs, InitializeParams, ListParams, PromptParams, SessionParams,
     SetModeParams, SetOptionParams,
 };
 
 mod lookups;
 mod offered;
+mod seats;
 
-/// Sessions that one editor may have open.
-const SESSIONS_MAX: usize = 64;
+use seats::SessionSeat;
+
 /// Things that are looked up at once; more are refused.
 const LOOKUPS_MAX: usize = 16;
 /// How long all sessions together may take to be given back.
@@ -49,18 +45,14 @@ pub enum ServeError {
     Read(#[from] std::io::Error),
 }
 
-/// A session that is open, or opens.
-struct SessionSeat {
-    orders: OrderSender,
-    task: JoinHandle<()>,
-}
-
 /// What is known of the editor and its sessions.
 struct EditorConnection {
     cx: Arc<InstallationContext>,
     flags: SessionOverrides,
     peer: EditorPeer,
-    style: NoticeStyle,
+    reads: EditorReading,
+    files: ClientFs,
+    has_terminals: bool,
     is_initialized: bool,
     sessions: HashMap<String, SessionSeat>,
     lookups: JoinSet<()>,
@@ -83,7 +75,9 @@ pub async fn serve_editor(
         cx: Arc::new(cx),
         flags: SessionOverrides { attended: true, ..flags },
         peer,
-        style: NoticeStyle::default(),
+        reads: EditorReading::default(),
+        files: ClientFs::default(),
+        has_terminals: false,
         is_initialized: false,
         sessions: HashMap::new(),
         lookups: JoinSet::new(),
@@ -171,6 +165,7 @@ impl EditorConnection {
                     lookups::list_sessions(&cx, params.unwrap_or_default()).await
                 })
             }
+            "session/delete" => self.delete_session(id, &read_params(params)?),
             "session/new" => self.open_new(id, &read_params(params)?),
             "session/load" => {
                 self.open_existing(id, read_params(params)?, SessionOpening::Load).await
@@ -178,6 +173,7 @@ impl EditorConnection {
             "session/resume" => {
                 self.open_existing(id, read_params(params)?, SessionOpening::Resume).await
             }
+            "session/fork" => self.open_fork(id, read_params(params)?).await,
             _ => self.order_session(id, method, params),
         }
     }
@@ -188,10 +184,13 @@ impl EditorConnection {
         params: InitializeParams,
     ) -> Result<(), RpcError> {
         let able = params.client_capabilities;
-        self.style = match able.session.and_then(|session| session.notices) {
+        let notices = match able.session.and_then(|session| session.notices) {
             Some(_) => NoticeStyle::Notices,
             None => NoticeStyle::Messages,
         };
+        // Who says its name is younger than the protocol's first version, and reads what came with names.
+        self.reads = EditorReading { notices, usage: params.client_info.is_some() };
+        (self.files, self.has_terminals) = (able.fs, able.terminal);
         self.is_initialized = true;
         let result = offered::initialize_result(&able.auth);
         self.peer.send_answer(id, Ok(result)).await;
@@ -276,92 +275,6 @@ impl EditorConnection {
         Ok(())
     }
 
-    fn open_new(&mut self, request: RequestId, params: &OpenParams) -> Result<(), RpcError> {
-        let opening = SessionOpening::New;
-        self.open_seat(request, params, wiring::new_session_id(), opening)
-    }
-
-    async fn open_existing(
-        &mut self,
-        request: RequestId,
-        params: OpenParams,
-        opening: SessionOpening,
-    ) -> Result<(), RpcError> {
-        let Some(name) = params.session_id.clone() else {
-            return Err(RpcError::invalid_params("sessionId is missing"));
-        };
-        if let Some(seat) = self.find_seat(&name) {
-            if opening == SessionOpening::Load {
-                let why = "this session is open already; close it before it is loaded again";
-                return Err(RpcError::invalid_params(why));
-            }
-            let order = SessionOrder::Describe(request);
-            return seat.orders.try_send(order).map_err(|_| busy_session());
-        }
-        let id = SessionId::new(name);
-        let folder = lookups::folder_of_session(&self.cx, &id).await?;
-        // A session works in its own folder, whatever the editor has open.
-        let params = OpenParams { cwd: folder, ..params };
-        self.open_seat(request, &params, id, opening)
-    }
-
-    fn open_seat(
-        &mut self,
-        request: RequestId,
-        params: &OpenParams,
-        id: SessionId,
-        opening: SessionOpening,
-    ) -> Result<(), RpcError> {
-        self.sessions.retain(|_, seat| !seat.orders.is_closed());
-        if self.sessions.len() >= SESSIONS_MAX {
-            let why = format!("{SESSIONS_MAX} sessions are open already; close one");
-            return Err(RpcError::internal_error(why));
-        }
-        let folder = Path::new(&params.cwd);
-        if !folder.is_absolute() {
-            return Err(RpcError::invalid_params(format!(
-                "cwd is not an absolute path: {folder:?}"
-            )));
-        }
-        // One store for all sessions of this process.
-        self.cx.local_store().map_err(|error| RpcError::internal_error(format!("{error:#}")))?;
-        let cx = self.cx.in_folder(folder);
-        let cx = cx.map_err(|error| RpcError::invalid_params(format!("{error:#}")))?;
-        let mut remarks = Vec::new();
-        if params.mcp_servers.as_ref().is_some_and(|servers| !servers.is_empty()) {
-            remarks.push(
-                "MCP servers of the editor are not used: add them with `weir mcp-servers add`"
-                    .into(),
-            );
-        }
-        let name = id.to_string();
-        let (orders, ordered) = order_channel();
-        let (flags, style, peer) = (self.flags.clone(), self.style, self.peer.clone());
-        let start = SessionStart { cx, flags, id, opening, request, style, remarks };
-        let task = tokio::spawn(async move {
-            if opening == SessionOpening::New
-                && let Err(error) = lookups::check_model(&start.cx, &start.flags).await
-            {
-                return peer.send_answer::<Value>(&start.request, Err(error)).await;
-            }
-            run_session(start, peer, ordered).await;
-        });
-        self.sessions.insert(name, SessionSeat { orders, task });
-        Ok(())
-    }
-
-    fn find_seat(&self, name: &str) -> Option<&SessionSeat> {
-        self.sessions.get(name).filter(|seat| !seat.orders.is_closed())
-    }
-
-    fn send_order(&self, name: &str, order: SessionOrder) -> Result<(), RpcError> {
-        let Some(seat) = self.find_seat(name) else {
-            let why = format!("there is no open session {name:?}; load it first");
-            return Err(RpcError::new(NOT_FOUND, why));
-        };
-        seat.orders.try_send(order).map_err(|_| busy_session())
-    }
-
     /// The editor has gone: every session is given back.
     async fn give_sessions_back(mut self) {
         self.lookups.abort_all();
@@ -382,8 +295,4 @@ impl EditorConnection {
             tasks.iter().for_each(JoinHandle::abort);
         }
     }
-}
-
-fn busy_session() -> RpcError {
-    RpcError::new(rpc::INTERNAL_ERROR, "the session has too much to do; try again in a moment")
 }

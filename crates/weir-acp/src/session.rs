@@ -142,7 +142,9 @@ pub(crate) async fn run_session(
     };
     let (which, name) = match start.opening {
         SessionOpening::New => (SessionTarget::New, Some(start.id)),
-        SessionOpening::Load | SessionOpening::Resume => (SessionTarget::Existing(start.id), None),
+        SessionOpening::Load | SessionOpening::Resume | SessionOpening::Fork => {
+            (SessionTarget::Existing(start.id), None)
+        }
     };
     let begin =
         FirstSession { which, flags: start.flags, picks: FirstSessionPicker::Nothing, name };

@@ -24,7 +24,7 @@ pub(crate) use update::{
 /// The version of the protocol.
 pub(crate) const PROTOCOL_VERSION: u16 = 1;
 
-/// Parameters of `session/new`, `session/load` and `session/resume`.
+/// Parameters of `session/new`, `session/load`, `session/resume` and `session/fork`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OpenParams {
@@ -33,6 +33,9 @@ pub(crate) struct OpenParams {
     /// Which session; absent for a new one.
     #[serde(default)]
     pub(crate) session_id: Option<String>,
+    /// Folders beside it, absolute: all of them.
+    #[serde(default)]
+    pub(crate) additional_directories: Option<Vec<String>>,
     /// Servers of the editor.
     #[serde(default)]
     pub(crate) mcp_servers: Option<Vec<Value>>,
@@ -42,7 +45,7 @@ pub(crate) struct OpenParams {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OpenResult {
-    /// Which session, of a new one.
+    /// Which session, of one that is new or a copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) session_id: Option<String>,
     /// Permission modes.
@@ -140,6 +143,9 @@ pub(crate) struct SessionInfo {
     pub(crate) session_id: String,
     /// Its folder.
     pub(crate) cwd: String,
+    /// Folders beside it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) additional_directories: Vec<String>,
     /// Its first words.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) title: String,

@@ -28,6 +28,9 @@ pub(super) fn initialize_result(able: &ClientAuth) -> InitializeResult {
                 list: EmptyCapability {},
                 resume: EmptyCapability {},
                 close: EmptyCapability {},
+                delete: EmptyCapability {},
+                fork: EmptyCapability {},
+                additional_directories: EmptyCapability {},
             },
         },
         auth_methods: auth_methods(able),
@@ -85,8 +88,10 @@ mod tests {
         let able = json!({
             "loadSession": true,
             "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
-            "mcpCapabilities": {"http": false, "sse": false},
-            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
+            "mcpCapabilities": {"http": true, "sse": false},
+            "sessionCapabilities": {
+                "list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {}, "additionalDirectories": {},
+            },
         });
         assert_eq!(told["agentCapabilities"], able);
         let ways = |told: &serde_json::Value| -> Vec<String> {

@@ -93,9 +93,8 @@ impl EditorSession {
 
     /// The answer to who opens it.
     pub(super) fn describe_settings(&self) -> OpenResult {
-        let is_new = self.opening == SessionOpening::New;
         OpenResult {
-            session_id: is_new.then(|| self.id.to_string()),
+            session_id: self.opening.names_session().then(|| self.id.to_string()),
             modes: mode_state(self.held.permission),
             config_options: config_options(&self.held, &self.choices),
         }

@@ -25,6 +25,15 @@ pub(crate) enum SessionOpening {
     Load,
     /// It exists, and nothing of what it was is told.
     Resume,
+    /// It was just made as a copy of another, and nothing of what that was is told.
+    Fork,
+}
+
+impl SessionOpening {
+    /// Whether the editor does not know its name yet.
+    pub(crate) fn names_session(self) -> bool {
+        matches!(self, SessionOpening::New | SessionOpening::Fork)
+    }
 }
 
 /// What a session needs to begin.

@@ -119,6 +119,7 @@ pub(crate) struct EmptyCapability {}
 
 /// Methods beyond those that everybody has.
 #[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct SessionCapabilities {
     /// `session/list`.
     pub(crate) list: EmptyCapability,
@@ -126,6 +127,12 @@ pub(crate) struct SessionCapabilities {
     pub(crate) resume: EmptyCapability,
     /// `session/close`.
     pub(crate) close: EmptyCapability,
+    /// `session/delete`.
+    pub(crate) delete: EmptyCapability,
+    /// `session/fork`, which is not in the stable protocol yet.
+    pub(crate) fork: EmptyCapability,
+    /// A session may have folders beside its own.
+    pub(crate) additional_directories: EmptyCapability,
 }
 
 /// A way to make a model ready.

@@ -7,6 +7,7 @@ use weir_test_kit::TestInstallation;
 mod editor;
 mod files;
 mod servers;
+mod sessions;
 
 use editor::Editor;
 

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# Clients of the Agent Client Protocol that nobody here wrote, before `weir acp` (F3, R1): `acpx` and the
-# protocol's own library. Every line of both sides is held against the published JSON Schema.
+# Clients of the Agent Client Protocol that nobody here wrote, before `weir acp` (F3, R1): `acpx`, `yopo` and
+# the protocol's own library. Every line of both sides is held against the published JSON Schema.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 here=$root/tests/outside/acp
 modules=${WEIR_ACP_NODE:-$cache/acp/node_modules}
 node=${WEIR_ACP_NODE_PROGRAM:-$modules/node/bin/node}
 schema=$modules/@agentclientprotocol/sdk/schema/v1/schema.json
+unstable=$modules/@agentclientprotocol/sdk/schema/v1/schema.unstable.json
+yopo=${WEIR_YOPO:-$cache/yopo/bin/yopo}
 needs "$weir" "run cargo build -p weir"
 needs "$python" "run ./test, which installs it"
 needs "$modules/acpx/dist/cli.js" "run ./test, which installs it"
 needs "$node" "run ./test, which installs it"
+needs "$yopo" "run ./test, which installs it"
 weir_home "$scratch/person"
 mkdir -p "$XDG_CONFIG_HOME/weir" "$scratch/work"
 record=$scratch/record.jsonl
@@ -67,6 +70,17 @@ SCRIPT
   valid session/new session/prompt session/set_mode
 }
 
+# One prompt by a client in Rust, which says yes to whatever is asked first.
+once() {
+  writes
+  local one=("$python" "$here/tee.py" --cwd "$scratch/work" "$record" "$weir" acp)
+  (cd "$scratch/work" && timeout 120 "$yopo" "Write." -- "${one[@]}") >"$scratch/out" 2>&1 ||
+    { cat "$scratch/out"; return 1; }
+  grep -q 'It is written' "$scratch/out" || { cat "$scratch/out"; return 1; }
+  [ "$(cat "$scratch/work/a.txt")" = one ] || return 1
+  valid initialize session/new session/prompt session/request_permission tool_call
+}
+
 # The protocol's own library, with questions, settings, the end of a turn, and a session that is loaded.
 library() {
   play <<'SCRIPT'
@@ -84,15 +98,60 @@ says: Twice.
 error: hang
 says: Never.
 SCRIPT
-  cp "$here/client.mjs" "$scratch/client.mjs"
+  cp "$here/client.mjs" "$here/editor.mjs" "$scratch"
   ln -sfn "$modules" "$scratch/node_modules"
   timeout 120 "$node" "$scratch/client.mjs" "$scratch/work" "${agent[@]}" || return 1
   valid session/load session/resume session/list session/close session/cancel session/set_config_option \
     plan usage_update current_mode_update available_commands_update user_message_chunk
 }
 
+# The same library with what an editor brings: folders, a server, and sessions that it copies and deletes. The
+# copy is not in the stable protocol yet.
+brought() {
+  play <<'SCRIPT'
+says: I look.
+calls: mcp__sh__look {}
+
+says: It is looked at.
+calls: append_to_file {"path": "LIB/b.txt", "content": "two\n"}
+
+says: And written.
+SCRIPT
+  mkdir -p "$scratch/lib"
+  sed -i "s|LIB|$scratch/lib|" "$scratch/acp.script"
+  # Of what is not installed, the sandbox sees the workspace.
+  cp "$here/server.sh" "$scratch/work"
+  cp "$here/brought.mjs" "$here/editor.mjs" "$scratch"
+  ln -sfn "$modules" "$scratch/node_modules"
+  timeout 120 "$node" "$scratch/brought.mjs" "$scratch" "${agent[@]}" || return 1
+  [ "$(cat "$scratch/lib/b.txt")" = two ] || return 1
+  "$python" "$here/judge.py" "$unstable" "$record" session/new session/fork session/delete session/list \
+    session/request_permission session/load tool_call tool_call_update
+}
+
+# The same library as an editor that has files and terminals of its own.
+own() {
+  play <<'SCRIPT'
+calls: append_to_file {"path": "note.txt", "content": "more\n"}
+
+says: It is appended.
+
+calls: run_shell {"command": "echo one; sleep 1; echo two"}
+
+says: It ran.
+SCRIPT
+  printf 'saved\n' >"$scratch/work/note.txt"
+  cp "$here/own.mjs" "$here/editor.mjs" "$scratch"
+  ln -sfn "$modules" "$scratch/node_modules"
+  timeout 120 "$node" "$scratch/own.mjs" "$scratch/work" "${agent[@]}" || return 1
+  valid fs/read_text_file fs/write_text_file terminal/create terminal/wait_for_exit terminal/release
+}
+
 checked "acpx: a prompt with everything allowed" allowed
 checked "acpx: a prompt with everything refused" refused
 checked "acpx: a session that is kept" kept
+checked "yopo: a prompt with everything allowed" once
 checked "the protocol's library: a session from beginning to end, and loaded" library
+checked "the protocol's library: files and terminals of the editor's own" own
+checked "the protocol's library: folders, a server, a copy and the end of a session" brought
 closing acp

@@ -2,6 +2,7 @@
 
 use crate::Target;
 
+mod acp;
 mod documents;
 mod governance;
 mod handles;
@@ -331,6 +332,13 @@ pub const TARGETS: &[Target] = &[
         seeds: text_calls::text_call_seeds,
         dictionary: text_calls::CALL_WORDS,
         inputs: 400,
+    },
+    Target {
+        name: "acp",
+        run: acp::acp,
+        seeds: acp::acp_seeds,
+        dictionary: acp::ACP_WORDS,
+        inputs: 2_000,
     },
     Target {
         name: "ollama",

@@ -16,6 +16,7 @@ mod client_servers;
 mod connection;
 mod follow;
 mod options;
+pub mod outside;
 mod permission;
 mod prompt;
 mod render;

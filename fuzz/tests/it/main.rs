@@ -60,5 +60,6 @@ fuzz! {
     z10_fuzz_base base,
     z10_fuzz_document document,
     z10_fuzz_text_calls text_calls,
+    z10_fuzz_acp acp,
     z10_fuzz_ollama ollama,
 }

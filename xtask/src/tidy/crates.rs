@@ -190,6 +190,7 @@ const BORDERS: &[Border] = &[
     Border {
         krate: "weir-fuzz",
         ours: &[
+            "weir-acp",
             "weir-core",
             "weir-documents",
             "weir-engine",

@@ -19,6 +19,7 @@ use anyhow::{Context as _, ensure};
 use clap::{Args, ValueEnum};
 
 mod check;
+mod editor;
 mod house;
 mod journal;
 mod moment;
@@ -56,6 +57,9 @@ pub(crate) struct KillArgs {
     /// How the scripted model is reached
     #[arg(long, value_name = "WIRE", value_enum, default_value_t)]
     wire: Wire,
+    /// Which face is killed
+    #[arg(long, value_name = "FACE", value_enum, default_value_t)]
+    face: Face,
     /// Play only this session of the seed: the number that a fault named
     #[arg(long, value_name = "NUMBER")]
     session: Option<u64>,
@@ -73,12 +77,25 @@ enum Wire {
     Both,
 }
 
+/// Which face is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Face {
+    /// `weir run`.
+    #[default]
+    Run,
+    /// `weir acp`, with an editor that begins and loads sessions.
+    Acp,
+    /// Some sessions so, some so.
+    Both,
+}
+
 /// What all sessions share.
 struct Harness {
     binary: PathBuf,
     folder: PathBuf,
     seed: u64,
     wire: Wire,
+    face: Face,
     kills_wanted: u64,
     kills: AtomicU64,
     next_session: AtomicU64,
@@ -165,6 +182,16 @@ impl Harness {
             Wire::Script => false,
             Wire::Http => true,
             Wire::Both => chosen,
+        }
+    }
+
+    /// Whether a session is an editor's. Nothing is drawn where there is no choice: a seed of before plays
+    /// what it played.
+    fn in_editor(&self, random: &mut Random) -> bool {
+        match self.face {
+            Face::Run => false,
+            Face::Acp => true,
+            Face::Both => random.below(2) == 0,
         }
     }
 
@@ -256,6 +283,7 @@ pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
         folder: folder.path().to_path_buf(),
         seed,
         wire: args.wire,
+        face: args.face,
         kills_wanted: args.kills,
         kills: AtomicU64::new(0),
         next_session: AtomicU64::new(first),

@@ -42,6 +42,22 @@ pub(super) fn facts(journal: &[Value], acknowledged: &[Value]) -> Vec<Finding> {
     findings
 }
 
+/// Every call that an editor was told the end of has one in the journal.
+pub(super) fn ended_calls(journal: &[Value], told: &[String]) -> Vec<Finding> {
+    let has_ended = |call: &str| {
+        let kinds = ["call.finished", "call.unknown", "call.reconciled"].map(Some);
+        journal.iter().any(|fact| fact["call"] == call && kinds.contains(&fact["kind"].as_str()))
+    };
+    let told: BTreeSet<&str> = told.iter().map(String::as_str).collect();
+    told.into_iter()
+        .filter(|call| !has_ended(call))
+        .map(|call| {
+            let what = format!("an editor was told the end of {call}, and the journal has none");
+            Finding::new(Fault::FactLost, what)
+        })
+        .collect()
+}
+
 /// Every field that was printed is kept; the journal may hold more.
 fn holds(kept: &Value, printed: &Value) -> bool {
     match (kept.as_object(), printed.as_object()) {

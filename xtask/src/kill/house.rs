@@ -148,7 +148,18 @@ impl House {
 
     /// `weir run` with these words.
     pub(super) fn run(&self, words: &[&str]) -> Command {
-        let mut command = self.weir(&["run", "--output", "jsonl", "--max-iterations", "500"]);
+        let mut command = self.with_model(&["run", "--output", "jsonl", "--max-iterations", "500"]);
+        command.args(words);
+        command
+    }
+
+    /// `weir acp`, as an editor starts it.
+    pub(super) fn serve_editor(&self) -> Command {
+        self.with_model(&["acp"])
+    }
+
+    fn with_model(&self, words: &[&str]) -> Command {
+        let mut command = self.weir(words);
         command.args(["--permission", if self.full { "full" } else { "auto-edit" }]);
         command.arg("-m");
         if self.server.is_some() {
@@ -156,7 +167,6 @@ impl House {
         } else {
             command.arg(format!("script:{}", self.script.display()));
         }
-        command.args(words);
         command
     }
 }

@@ -1,4 +1,4 @@
-//! One process of `weir run`: started, listened to, and killed at its moment or left to end.
+//! One process of the binary: started, listened to, and killed at its moment or left to end.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use serde_json::Value;
 
+use super::editor::Editor;
 use super::moment::Moment;
 
 /// A process that does not end by itself in this time hangs.
@@ -47,22 +48,36 @@ impl Ran {
     }
 }
 
-/// Runs `command` until it ends or its moment has come. Its standard error goes to `errors`,
-/// whatever it prints is also written to `log`.
+/// Where what a process prints is kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Logs<'a> {
+    /// Its standard output.
+    pub(super) out: &'a Path,
+    /// Its standard error.
+    pub(super) errors: &'a Path,
+}
+
+/// Runs `command` until it ends or its moment has come; `editor` speaks with it, if it serves one.
 pub(super) fn run(
     mut command: Command,
     moment: Moment,
     witness: &Path,
-    logs: (&Path, &Path),
+    logs: Logs<'_>,
+    mut editor: Option<&mut Editor>,
 ) -> anyhow::Result<Ran> {
-    let (log, errors) = logs;
+    if editor.is_some() {
+        command.stdin(Stdio::piped());
+    }
     let written_before = size(witness);
     let began = Instant::now();
     let mut child = command
         .stdout(Stdio::piped())
-        .stderr(File::create(errors)?)
+        .stderr(File::create(logs.errors)?)
         .spawn()
-        .context("starting weir run")?;
+        .context("starting weir")?;
+    if let Some(editor) = editor.as_deref_mut() {
+        editor.begin(child.stdin.take());
+    }
     let stdout = child.stdout.take().context("its output is piped")?;
     let lines = listen(stdout);
     let due = moment.latest().map(|latest| began + latest);
@@ -78,6 +93,9 @@ pub(super) fn run(
         match lines.recv_timeout(watch.wait()) {
             Ok(line) => {
                 watch.line(&line);
+                if let Some(editor) = editor.as_deref_mut() {
+                    editor.hear(&line);
+                }
                 text.push(line);
             }
             Err(RecvTimeoutError::Timeout) => watch.glance(witness),
@@ -104,7 +122,7 @@ pub(super) fn run(
     while let Ok(line) = lines.recv_timeout(PATIENCE) {
         text.push(line);
     }
-    fs::write(log, text.concat())?;
+    fs::write(logs.out, text.concat())?;
     let mut ran = Ran { end, printed: Vec::new(), garbage: Vec::new(), took };
     for line in text {
         match serde_json::from_slice(&line) {

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use serde_json::Value;
 
+use super::editor::{Editor, EditorWish};
 use super::house::{self, House};
 use super::moment::{self, Moment};
 use super::orphans::{self, Left};
-use super::process::{self, End, Ran};
+use super::process::{self, End, Logs, Ran};
 use super::random::Random;
 use super::work::{self, Work};
 use super::{Fault, Finding, Harness, check, journal};
@@ -57,6 +58,9 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
     // In the other mode commands need an approver, and there is none.
     let full = random.below(6) != 0;
     let over_http = harness.over_http(&mut random);
+    let in_editor = harness.in_editor(&mut random);
+    // An editor would be asked, and this one answers nothing.
+    let full = full || in_editor;
     let mut house = House::build(&harness.binary, folder.clone(), &work, full)?;
     if over_http {
         house.serve()?;
@@ -68,7 +72,9 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
         work: &work,
         random,
         kills_left,
+        in_editor,
         acknowledged: Vec::new(),
+        ended_calls: Vec::new(),
         left: Vec::new(),
         findings: Vec::new(),
         turn: TURN_GUESS,
@@ -89,6 +95,9 @@ struct Player<'a> {
     work: &'a Work,
     random: Random,
     kills_left: u64,
+    in_editor: bool,
+    /// Calls that an editor was told the ends of.
+    ended_calls: Vec<String>,
     /// Every fact that any process printed.
     acknowledged: Vec<Value>,
     left: Vec<Left>,
@@ -102,24 +111,79 @@ impl Player<'_> {
     fn run_until_rest(&mut self) -> anyhow::Result<Option<String>> {
         let mut next = Next::Begin;
         for process in 1..=PROCESSES_MAX {
-            let words: Vec<&str> = match &next {
-                Next::Begin => vec![PROMPT],
-                Next::Say(id) => vec!["--resume", id, PROMPT],
-                Next::GoOn(id) => vec!["--resume", id],
+            let moment = match &next {
                 Next::Over(id) => return Ok(Some(id.clone())),
                 Next::Stuck => return Ok(None),
+                Next::Begin | Next::Say(_) | Next::GoOn(_) => self.moment(process),
             };
-            let moment = self.moment(process);
-            let command = self.house.run(&words);
-            let log = self.log(process, "out");
-            let errors = self.log(process, "err");
-            let logs = (log.as_path(), errors.as_path());
-            let ran = process::run(command, moment, &self.house.witness, logs)?;
-            next = self.after(&ran, moment, &errors)?;
+            let (out, errors) = (self.log(process, "out"), self.log(process, "err"));
+            let logs = Logs { out: &out, errors: &errors };
+            let ran;
+            (ran, next) = match self.in_editor {
+                true => self.play_editor(&next, moment, logs)?,
+                false => self.play_run(&next, moment, logs)?,
+            };
             self.note(process, moment, &ran, &next)?;
         }
         self.fault(Fault::Unfinished, format!("it does not rest after {PROCESSES_MAX} processes"));
         Ok(None)
+    }
+
+    /// One process of `weir run`.
+    fn play_run(
+        &mut self,
+        wanted: &Next,
+        moment: Moment,
+        logs: Logs<'_>,
+    ) -> anyhow::Result<(Ran, Next)> {
+        let words: Vec<&str> = match wanted {
+            Next::Say(id) => vec!["--resume", id, PROMPT],
+            Next::GoOn(id) => vec!["--resume", id],
+            Next::Begin | Next::Over(_) | Next::Stuck => vec![PROMPT],
+        };
+        let ran = process::run(self.house.run(&words), moment, &self.house.witness, logs, None)?;
+        let next = self.after(&ran, moment, logs.errors)?;
+        Ok((ran, next))
+    }
+
+    /// One process of `weir acp` and the editor that speaks with it.
+    fn play_editor(
+        &mut self,
+        wanted: &Next,
+        moment: Moment,
+        logs: Logs<'_>,
+    ) -> anyhow::Result<(Ran, Next)> {
+        let wish = match wanted {
+            Next::Say(id) => EditorWish::Say(id.clone()),
+            Next::GoOn(id) => EditorWish::GoOn(id.clone()),
+            Next::Begin | Next::Over(_) | Next::Stuck => EditorWish::Begin,
+        };
+        let mut editor = Editor::new(wish, &self.house.workspace.to_string_lossy(), PROMPT);
+        let command = self.house.serve_editor();
+        let witness = &self.house.witness;
+        let ran = process::run(command, moment, witness, logs, Some(&mut editor))?;
+        self.take_in(&ran, moment);
+        let told = editor.told;
+        for refusal in told.refusals {
+            self.fault(Fault::FactLost, format!("the editor was refused: {refusal}"));
+        }
+        self.ended_calls.extend(told.ended_calls);
+        let next = match (&ran.end, told.is_answered, told.session) {
+            (End::Hung, ..) => self.hung(),
+            (_, true, Some(id)) => Next::Over(id),
+            // A session is kept from its first prompt on: the store knows whether there is one.
+            _ => self.look_up(None, &ran.end, logs.errors)?,
+        };
+        if next == Next::Begin && !self.ended_calls.is_empty() {
+            let what = format!("calls ended in a session that is gone: {:?}", self.ended_calls);
+            self.fault(Fault::FactLost, what);
+        }
+        Ok((ran, next))
+    }
+
+    fn hung(&mut self) -> Next {
+        self.fault(Fault::Unfinished, "a process did not end and was stopped".into());
+        Next::Stuck
     }
 
     fn moment(&mut self, process: usize) -> Moment {
@@ -157,8 +221,8 @@ impl Player<'_> {
         self.findings.push(Finding::new(fault, what));
     }
 
-    /// Takes in what a process said and left behind, and finds out what is next.
-    fn after(&mut self, ran: &Ran, moment: Moment, errors: &Path) -> anyhow::Result<Next> {
+    /// Takes in what a process said and left behind.
+    fn take_in(&mut self, ran: &Ran, moment: Moment) {
         if let End::Killed(killed) = ran.end {
             self.left.push(Left::look(&self.house.inner, killed));
         } else if moment != Moment::Never {
@@ -176,11 +240,15 @@ impl Player<'_> {
         for process in overdue {
             self.fault(Fault::Orphan, process);
         }
+    }
+
+    /// The same of `weir run`, and finds out what is next.
+    fn after(&mut self, ran: &Ran, moment: Moment, errors: &Path) -> anyhow::Result<Next> {
+        self.take_in(ran, moment);
         let id = self.acknowledged.iter().find_map(|fact| fact["session"].as_str());
         let id = id.map(ToOwned::to_owned);
         if matches!(ran.end, End::Hung) {
-            self.fault(Fault::Unfinished, "a process did not end and was stopped".into());
-            return Ok(Next::Stuck);
+            return Ok(self.hung());
         }
         if let Some(id) = &id {
             if ran.printed_kind("run.finished") {
@@ -220,10 +288,13 @@ impl Player<'_> {
         if let (Some(id), true) = (&id, has("run.finished")) {
             return Ok(Next::Over(id.clone()));
         }
-        if let End::Itself(status) = end {
+        // An editor leaves when it has seen the last words: what is behind them is not waited for.
+        if let End::Itself(status) = end
+            && !(self.in_editor && status.success())
+        {
             let said = fs::read_to_string(errors).unwrap_or_default();
             let tail: Vec<&str> = said.lines().rev().take(4).collect();
-            let what = format!("weir run ended with {status} before the run: {}", tail.join(" | "));
+            let what = format!("weir ended with {status} before the run: {}", tail.join(" | "));
             self.fault(Fault::Unfinished, what);
             return Ok(Next::Stuck);
         }
@@ -259,6 +330,7 @@ impl Player<'_> {
             }
         };
         self.findings.extend(check::facts(&facts, &self.acknowledged));
+        self.findings.extend(check::ended_calls(&facts, &self.ended_calls));
         self.findings.extend(check::effects(self.house, self.work, &facts)?);
         self.findings.extend(journal::verify(self.house, id)?);
         if !self.findings.is_empty() {

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use super::random::Random;
 
+/// What the model says at the end.
+pub(super) const LAST_WORDS: &str = "The work is done.";
+
 /// Where a mark is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
@@ -88,7 +91,7 @@ pub(super) fn choose(random: &mut Random, session: u64, witness: &Path) -> Work 
     for _ in 0..steps {
         draft.step(session);
     }
-    draft.work.script.push_str("says: The work is done.\n");
+    let _ = writeln!(draft.work.script, "says: {LAST_WORDS}");
     draft.work.turns = steps + 1;
     let Draft { mut work, slots, pair, .. } = draft;
     work.files.push(("slots.txt".into(), format!("slots\n{slots}")));

@@ -91,6 +91,7 @@ const BORDERS: &[Border] = &[
             "weir-documents",
             "weir-engine",
             "weir-mcp",
+            "weir-mcp-server",
             "weir-meaning",
             "weir-notes",
             "weir-providers",
@@ -107,7 +108,7 @@ const BORDERS: &[Border] = &[
     },
     Border {
         krate: "weir-server",
-        ours: &["weir-core", "weir-engine", "weir-highlight", "weir-install"],
+        ours: &["weir-core", "weir-engine", "weir-highlight", "weir-install", "weir-mcp-server"],
         never: &["sqlx", "git2", "crossterm", "ratatui"],
         only: &[],
     },
@@ -135,6 +136,13 @@ const BORDERS: &[Border] = &[
     Border {
         krate: "weir-acp",
         ours: &["weir-core", "weir-engine", "weir-install", "weir-terminal", "weir-tui"],
+        never: &["clap", "axum", "reqwest", "sqlx", "git2", "crossterm", "ratatui"],
+        only: &[],
+    },
+    // The protocol's server side alone: what is behind its port it does not know.
+    Border {
+        krate: "weir-mcp-server",
+        ours: &[],
         never: &["clap", "axum", "reqwest", "sqlx", "git2", "crossterm", "ratatui"],
         only: &[],
     },
@@ -174,6 +182,7 @@ const BORDERS: &[Border] = &[
             "weir-engine",
             "weir-install",
             "weir-mcp",
+            "weir-mcp-server",
             "weir-providers",
             "weir-tools",
             "weir-script",
@@ -211,6 +220,7 @@ const BORDERS: &[Border] = &[
             "weir-engine",
             "weir-install",
             "weir-mcp",
+            "weir-mcp-server",
             "weir-providers",
             "weir-tools",
             "weir-store",

@@ -37,6 +37,7 @@ mod proposed;
 mod reference;
 mod search;
 mod secrets;
+mod serve_mcp;
 mod servers;
 mod settings;
 
@@ -58,6 +59,7 @@ pub use narrow::{WithheldPart, WithheldSetting};
 pub use plugins::PluginSettings;
 pub use proposed::{AcceptanceBounds, check_proposed_setting};
 pub(crate) use search::search_engine_address;
+pub use serve_mcp::{ApprovalWay, ClientRoots, ClientTrust, McpServeSettings};
 pub use servers::{
     McpOauthSettings, McpServerSettings, find_server_problem, name_problem, server_complaint,
 };

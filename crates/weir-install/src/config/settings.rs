@@ -12,6 +12,7 @@ use weir_core::routing::RouteRule;
 use weir_core::schedule::MissedTicks;
 
 use super::plugins::{CommandsSettings, PluginSettings};
+use super::serve_mcp::McpServeSettings;
 use super::servers::McpServerSettings;
 use crate::duration::TimeSpan;
 
@@ -69,6 +70,8 @@ pub struct Settings {
     pub hooks: BTreeMap<String, Vec<HookSettings>>,
     /// Servers whose tools the agent may use: one table each.
     pub mcp_servers: BTreeMap<String, McpServerSettings>,
+    /// Weir's own tools for other agents (`weir mcp`).
+    pub mcp_server: McpServeSettings,
     /// What commands see of your variables, and commands that have a name, for the agent: one table
     /// each.
     pub commands: CommandsSettings,
@@ -107,6 +110,7 @@ impl Default for Settings {
             sandbox: SandboxSettings::default(),
             hooks: BTreeMap::new(),
             mcp_servers: BTreeMap::new(),
+            mcp_server: McpServeSettings::default(),
             commands: CommandsSettings::default(),
             plugins: BTreeMap::new(),
             server: ServerSettings::default(),

@@ -59,6 +59,7 @@ pub mod loaded_profile;
 pub mod mail;
 pub mod maintenance;
 mod mcp_json;
+pub mod mcp_serving;
 mod model_windows;
 pub mod models;
 pub mod notifier;

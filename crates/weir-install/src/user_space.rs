@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use weir_core::governance::lease::AnswerRight;
 use weir_core::governance::rules::Rule;
@@ -18,9 +19,11 @@ use weir_engine::ports::{Clock as _, Records, Store};
 use weir_engine::workspace::Workspace;
 
 use crate::audit::AuditChainSource;
+use crate::config::{ApprovalWay, ClientRoots};
 use crate::context::InstallationContext;
 use crate::failure::{InstallationError, refused, usage};
-use crate::people::{Person, PersonId};
+use crate::mcp_serving::{ClientAgent, ServeOptions};
+use crate::people::{Person, PersonId, Role};
 use crate::wiring::{self, SessionOverrides, WallClock};
 
 use self::settings::FileStamp;
@@ -88,6 +91,10 @@ pub struct SessionPreferences {
 
 /// What a session's holder is called.
 pub(super) const LABEL: &str = "weir serve";
+
+/// How long a session of programs that call tools over MCP is kept when nothing is called: after that their
+/// person can go on with it.
+const MCP_SESSION_REST: Duration = Duration::from_secs(10 * 60);
 
 /// Everything of one person.
 pub struct UserSpace {
@@ -183,6 +190,11 @@ impl UserSpace {
         &self.person.id
     }
 
+    /// The rights that everything in it was made for.
+    pub fn role(&self) -> Role {
+        self.person.role
+    }
+
     /// Their journal and what is kept beside it.
     pub fn store(&self) -> Arc<dyn Store> {
         self.store.clone()
@@ -243,6 +255,34 @@ impl UserSpace {
         };
         let options = Box::pin(wiring::session_options(&cx, &wishes, kept)).await;
         options.map_err(|error| refused(&error))
+    }
+
+    /// What a program of theirs calls tools by over MCP: in their own folder, with their settings as they are
+    /// now.
+    ///
+    /// # Errors
+    /// The settings cannot be used: a sentence.
+    pub async fn mcp_agent(&self) -> Result<ClientAgent, InstallationError> {
+        self.look_up_made().await?;
+        let cx = self.at(None).map_err(|error| refused(&error))?;
+        let config = cx.config().map_err(|error| refused(&error))?;
+        let settings = config.settings.mcp_server.clone();
+        // Whoever has the token has the program, and is not believed to show a form to anybody.
+        let approvals = match config.is_set("mcp_server.approvals") {
+            true => settings.approvals,
+            false => ApprovalWay::Elsewhere,
+        };
+        let serving = ServeOptions {
+            flags: SessionOverrides { hosts: self.hosts().await?, ..SessionOverrides::default() },
+            approvals,
+            trust: settings.trust,
+            // Which folders are open on another machine says nothing of the folder here.
+            roots: ClientRoots::Ignore,
+            sampling: settings.sampling,
+            label: "weir serve (MCP)",
+            rest: Some(MCP_SESSION_REST),
+        };
+        Box::pin(ClientAgent::start_agent(cx, serving)).await.map_err(|error| refused(&error))
     }
 
     /// Keeps rules that they allowed for always in the project in this folder.

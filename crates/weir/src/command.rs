@@ -23,7 +23,8 @@ mod doctor;
 mod explain;
 mod import;
 mod manual;
-pub(crate) mod mcp_servers;
+pub(crate) mod mcp;
+mod mcp_servers;
 pub(crate) mod memory;
 pub(crate) mod models;
 mod pause;
@@ -103,6 +104,7 @@ pub(crate) async fn run_command(
         CliCommand::Recipes(command) => recipes::run_recipes_command(&cx()?, command).await,
         CliCommand::Plugins(command) => plugins::run_plugins_command(&cx()?, command).await,
         CliCommand::McpServers(command) => mcp_servers::mcp_servers(&cx()?, command).await,
+        CliCommand::Mcp(args) => mcp::serve_client(cx()?, args).await,
         CliCommand::Import(args) => import::run_import(&cx()?, &args),
         CliCommand::Agents(command) => agents::run_agents_command(&cx()?, command).await,
         CliCommand::Serve(args) => serve::run_server(cx()?, args).await,

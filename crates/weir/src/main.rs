@@ -141,7 +141,7 @@ fn run(options: options::CliOptions, words: &[&str]) -> anyhow::Result<ExitCode>
     // terminal interface has a thread for itself: what the engine does never makes a key wait.
     let mut runtime = match options.command {
         Some(options::CliCommand::Serve(_)) => tokio::runtime::Builder::new_multi_thread(),
-        None | Some(options::CliCommand::Acp(_)) => {
+        None | Some(options::CliCommand::Acp(_) | options::CliCommand::Mcp(_)) => {
             let mut few = tokio::runtime::Builder::new_multi_thread();
             few.worker_threads(TUI_THREADS).max_blocking_threads(BLOCKING_THREADS_MAX);
             few

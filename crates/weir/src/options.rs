@@ -23,6 +23,7 @@ pub(crate) mod claims;
 mod context;
 mod import;
 mod journal;
+mod mcp;
 mod mcp_servers;
 mod memory;
 mod permissions;
@@ -63,6 +64,7 @@ pub(crate) use journal::{
     SessionsCommand, SessionsDeleteArgs, SessionsExportArgs, SessionsForkArgs, SessionsListArgs,
     SessionsSearchArgs, SessionsShowArgs, UndoArgs,
 };
+pub(crate) use mcp::McpArgs;
 pub(crate) use mcp_servers::{
     McpAddArgs, McpApproveArgs, McpDeclareArgs, McpListArgs, McpRestartArgs, McpServerArgs,
     McpServersCommand,
@@ -242,6 +244,7 @@ pub(crate) enum CliCommand {
     /// List, show, add, approve, install, update, restart and remove MCP servers
     #[command(subcommand)]
     McpServers(McpServersCommand),
+    Mcp(McpArgs),
     /// Start the server: web interface, API, scheduled agents, user accounts
     Serve(ServeArgs),
     Acp(AcpArgs),

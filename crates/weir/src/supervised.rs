@@ -15,6 +15,7 @@ use crate::failure::usage;
 /// What only a person does: command and subcommand; an empty one means all of them.
 const REFUSED: &[(&str, &str)] = &[
     ("acp", ""),
+    ("mcp", ""),
     ("trust", ""),
     ("permissions", "add"),
     ("permissions", "remove"),

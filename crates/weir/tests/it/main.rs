@@ -32,6 +32,7 @@ mod mcp_handles;
 mod mcp_packages;
 mod mcp_servers;
 mod mcp_servers_run;
+mod mcp_serving;
 mod meaning;
 mod memory;
 mod money;

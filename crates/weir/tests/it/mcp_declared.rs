@@ -32,7 +32,7 @@ while read -r line; do
 done
 "#;
 
-const DECLARED: &str = r#"
+pub(crate) const DECLARED: &str = r#"
 [person]
 addresses = ["Me@Own.example"]
 [mcp_servers.forge.tools.get_issue]
@@ -51,7 +51,7 @@ destroys = true
 control = ["project", "issue"]
 "#;
 
-fn house(script: &str, declared: &str) -> TestInstallation {
+pub(crate) fn house(script: &str, declared: &str) -> TestInstallation {
     let house = TestInstallation::with_script(script);
     let work = house.work().canonicalize().expect("it exists");
     let kept = house.at("home").canonicalize().expect("it exists").join("forge");
@@ -70,7 +70,7 @@ fn house(script: &str, declared: &str) -> TestInstallation {
     house
 }
 
-fn approve(house: &TestInstallation) -> CommandOutput {
+pub(crate) fn approve(house: &TestInstallation) -> CommandOutput {
     let said = house.run(&["mcp-servers", "approve", "forge", "--yes"]);
     assert_eq!(said.status, 0, "{}", said.err);
     said

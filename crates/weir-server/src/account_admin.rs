@@ -132,6 +132,8 @@ impl AdminContext {
         let keep = (person.id == self.caller.person.id).then(|| self.caller.at_browser().ok());
         self.app.auth.end_logins(&person.id, keep.flatten()).await?;
         self.app.auth.announce_revocation(RevocationNotice::Person(person.id.clone()));
+        // Tokens stay; what their programs have under way goes by the old rights.
+        self.app.mcp.end_person(&person.id).await;
         self.note_event("role_changed", &person, role_word(role)).await?;
         Ok(person)
     }
@@ -156,6 +158,7 @@ impl AdminContext {
             self.still_an_admin(&person, |person| person.disabled = false).await?;
             self.app.auth.end_logins(&person.id, None).await?;
             self.app.auth.announce_revocation(RevocationNotice::Person(person.id.clone()));
+            self.app.mcp.end_person(&person.id).await;
             self.app.sessions.close_all(person.id.as_str()).await;
         }
         let what = if disabled { "account_disabled" } else { "account_enabled" };
@@ -212,6 +215,7 @@ impl AdminContext {
         }
         auth.end_logins(&person.id, None).await?;
         auth.announce_revocation(RevocationNotice::Person(person.id.clone()));
+        self.app.mcp.end_person(&person.id).await;
         self.app.sessions.close_all(person.id.as_str()).await;
         self.app.installation.remove_user_space(&person).await?;
         accounts::remove(&auth.shelf, &person).await?;
@@ -232,6 +236,7 @@ impl AdminContext {
             }
         }
         auth.announce_revocation(RevocationNotice::Person(person.id.clone()));
+        self.app.mcp.end_person(&person.id).await;
         self.note_event("signed_out_everywhere", &person, &ended.to_string()).await?;
         Ok(ended)
     }

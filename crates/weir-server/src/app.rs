@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use http::{HeaderMap, header};
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{Clock, Records};
@@ -17,6 +18,7 @@ use weir_install::user_space::UserSpace;
 use crate::auth::AuthService;
 use crate::chat::ChatCache;
 use crate::limits::{OpenConnections, RateLimits};
+use crate::mcp_clients::McpClients;
 use crate::metrics::ServerMetrics;
 use crate::notify::NoticeInbox;
 use crate::notify::sender::{ChannelSender, ChannelSenderParts};
@@ -109,6 +111,8 @@ pub struct AppState {
     pub(crate) notice_waker: NoticeWaker,
     /// The sender of notices to channels.
     pub(crate) channel_sender: Arc<ChannelSender>,
+    /// Programs that call tools over MCP.
+    pub(crate) mcp: McpClients,
     /// How mail accounts that are followed here stand.
     pub(crate) mail: FollowStatuses,
     /// What everybody may ask for in a minute.
@@ -135,6 +139,17 @@ impl Deref for App {
 }
 
 impl App {
+    /// The address of this server as whoever asks knows it: the public one, or the name that it was asked by.
+    /// `None`: the request names no host.
+    pub(crate) fn asked_origin(&self, headers: &HeaderMap) -> Option<String> {
+        if let Some(url) = &self.options.public_url {
+            return Some(url.clone());
+        }
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok())?;
+        let scheme = if self.options.tls.is_some() { "https" } else { "http" };
+        Some(format!("{scheme}://{host}"))
+    }
+
     /// A server that does not listen yet.
     ///
     /// # Errors
@@ -167,6 +182,7 @@ impl App {
             schedules: ScheduleWaker::default(),
             notice_waker: NoticeWaker::default(),
             channel_sender,
+            mcp: McpClients::default(),
             mail: FollowStatuses::default(),
             rates: RateLimits::new(options.limits.requests_per_minute),
             connections: Arc::default(),

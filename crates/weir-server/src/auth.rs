@@ -113,6 +113,7 @@ impl AuthService {
         let scope = match token.value.scope {
             TokenScope::Read => CallerScope::Read,
             TokenScope::All => CallerScope::All,
+            TokenScope::Mcp => CallerScope::Mcp,
         };
         Ok(Some(Caller { person, via: CallerCredential::Token { token: token.name }, scope }))
     }

@@ -33,6 +33,8 @@ pub(crate) enum CallerScope {
     All,
     /// Looking only.
     Read,
+    /// Calling tools at `/mcp`, and nothing else.
+    Mcp,
     /// Nothing but adding the second factor that is asked of them.
     Enrol,
 }

@@ -11,6 +11,8 @@ use http::{Method, StatusCode, header};
 use crate::app::App;
 use crate::auth::ClientInfo;
 use crate::caller::{Caller, CallerCredential, CallerScope};
+use crate::mcp_clients::MCP_PATH;
+use crate::mcp_token::token_challenge;
 use crate::peer::ClientAddress;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::sign_in::cookies;
@@ -67,9 +69,11 @@ async fn admit_request(
     request: Request,
     next: Next,
 ) -> Response {
-    let is_page = !request.uri().path().starts_with("/api/");
+    let is_mcp = request.uri().path() == MCP_PATH;
+    let is_page = !is_mcp && !request.uri().path().starts_with("/api/");
     let wants_page = is_page && request.method() == Method::GET;
     let to_sign_in = wants_page.then(|| sign_in(&request));
+    let challenge = is_mcp.then(|| token_challenge(&app, request.headers()));
     match check_request(&app, access, request).await {
         Ok(request) => {
             let mut response = next.run(request).await;
@@ -83,7 +87,15 @@ async fn admit_request(
             (Some(_), "second_factor_required") => {
                 Redirect::to("/account/security").into_response()
             }
-            (_, _) => problem.into_response(),
+            (_, _) => {
+                let mut response = problem.into_response();
+                if let Some(challenge) = challenge
+                    && response.status() == StatusCode::UNAUTHORIZED
+                {
+                    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+                }
+                response
+            }
         },
     }
 }
@@ -143,6 +155,11 @@ fn within_scope(caller: &Caller, request: &Request, is_unsafe: bool) -> HandlerR
             "this token may only look; make one with the scope \"all\"",
         )),
         CallerScope::Read => Ok(()),
+        // What tells programs which token they need is for everybody, those with one too.
+        CallerScope::Mcp if path == MCP_PATH || path.starts_with("/.well-known/") => Ok(()),
+        CallerScope::Mcp => Err(ProblemDetails::not_permitted(
+            "this token is for calling tools at /mcp and nothing else",
+        )),
         CallerScope::Enrol if ENROLMENT.iter().any(within) => Ok(()),
         CallerScope::Enrol => Err(ProblemDetails::new(
             StatusCode::FORBIDDEN,

@@ -82,9 +82,11 @@ fn wire_path(path: &str) -> String {
     path.replace("{*", "{")
 }
 
-/// The first word after `/api/v1/`: operations are listed below it.
+/// The first word after `/api/v1/`: operations are listed below it. What the whole site tells of itself stands
+/// below `well-known`.
 fn path_tag(path: &str) -> &str {
-    path.trim_start_matches("/api/v1/").split('/').next().unwrap_or_default()
+    let rest = path.trim_start_matches("/api/v1/").trim_start_matches(['/', '.']);
+    rest.split('/').next().unwrap_or_default()
 }
 
 /// A name for generated clients: `get_sessions_id_events`.
@@ -258,7 +260,7 @@ mod tests {
     fn s14_every_route_of_the_api_is_described_and_no_page_is() {
         for route in all_routes() {
             let name = format!("{} {}", route.method, route.path);
-            let is_api = route.path.starts_with("/api/");
+            let is_api = ["/api/", "/.well-known/"].iter().any(|at| route.path.starts_with(at));
             assert_eq!(is_api, !route.summary.is_empty(), "{name}: summary");
             if is_api {
                 assert!(!route.answers.is_empty(), "{name} says what it gives");
@@ -315,5 +317,7 @@ mod tests {
         );
         assert_eq!(operation_id(&Method::PUT, "/api/v1/files/{*path}"), "put_files_path");
         assert_eq!(wire_path("/api/v1/files/{*path}"), "/api/v1/files/{path}");
+        assert_eq!(path_tag("/api/v1/sessions/{id}/events"), "sessions");
+        assert_eq!(path_tag("/.well-known/oauth-protected-resource/mcp"), "well-known");
     }
 }

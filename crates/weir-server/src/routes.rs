@@ -9,10 +9,11 @@ use serde_json::Value;
 use crate::openapi;
 use crate::route::{Route, RouteAccess};
 
-/// All routes: API first, then pages.
+/// All routes: API first, then MCP and pages.
 pub fn all_routes() -> Vec<Route> {
     let mut all = crate::api::api_routes();
     all.push(openapi_route());
+    all.extend(crate::mcp::mcp_routes());
     all.extend(crate::web::web_routes());
     all
 }

@@ -30,7 +30,7 @@ use crate::app::App;
 use crate::limits::ConnectionSlot;
 use crate::peer::ClientAddress;
 use crate::tls::{ServerCertificate, TlsError, check_certificate};
-use crate::{guard, headers, health, live, mail, person_news, route, routes, schedule};
+use crate::{guard, headers, health, live, mail, mcp, person_news, route, routes, schedule};
 
 /// How long a client may take to say what it wants, and may keep a connection without asking.
 const HEADER_TIME: Duration = Duration::from_secs(30);
@@ -131,6 +131,7 @@ impl HttpServer {
         self.app.sessions.watchers.spawn(live::recovery::run_recovery_watch(self.app.clone()));
         self.app.sessions.watchers.spawn(schedule::run(self.app.clone()));
         self.app.sessions.watchers.spawn(person_news::watch_people(self.app.clone()));
+        self.app.sessions.watchers.spawn(mcp::watch_people(self.app.clone()));
         tokio::spawn(mail::watch::watch_mail_accounts(self.app.clone()));
         loop {
             tokio::select! {
@@ -152,6 +153,8 @@ impl HttpServer {
         self.app.stop.cancel();
         tracing::info!(connections = connections.len(), "ending: nothing more is accepted");
         let all = async {
+            // Calls of programs end first: their answers are what connections wait for.
+            self.app.mcp.close_all().await;
             while connections.join_next().await.is_some() {}
             // Sockets say why they end: their tasks are not those that were joined.
             self.app.connections.wait_until_empty().await;

@@ -209,7 +209,7 @@ async fn add_passkey(
     let cookies = match caller.scope {
         // What was asked of them is there now: they are let in whole.
         CallerScope::Enrol => door.renew_login(&caller, "password+passkey").await?.cookies,
-        CallerScope::All | CallerScope::Read => Vec::new(),
+        CallerScope::All | CallerScope::Read | CallerScope::Mcp => Vec::new(),
     };
     Ok(with_cookies(StatusCode::NO_CONTENT, cookies))
 }

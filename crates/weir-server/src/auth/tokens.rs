@@ -29,6 +29,8 @@ pub(crate) enum TokenScope {
     /// Whatever its owner may do, but for the account itself.
     #[default]
     All,
+    /// Calling tools at `/mcp`, and nothing else anywhere: for another agent's program.
+    Mcp,
 }
 
 /// A token, without its secret.

@@ -231,13 +231,9 @@ async fn discover_endpoints(
 
 /// Where the provider sends the browser back to.
 fn way_back(app: &App, headers: &HeaderMap) -> HandlerResult<String> {
-    let host = headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
-    let origin = match (&app.options.public_url, host) {
-        (Some(url), _) => url.clone(),
-        (None, Some(host)) if app.options.tls.is_some() => format!("https://{host}"),
-        (None, Some(host)) => format!("http://{host}"),
-        (None, None) => return Err(ProblemDetails::bad_request("the request names no host")),
-    };
+    let origin = app
+        .asked_origin(headers)
+        .ok_or_else(|| ProblemDetails::bad_request("the request names no host"))?;
     Ok(format!("{origin}/signin/oidc/back"))
 }
 

@@ -15,6 +15,7 @@ mod database_away;
 mod files;
 mod live;
 mod mail;
+mod mcp;
 mod models;
 mod notices;
 mod operations;

@@ -229,6 +229,7 @@ fn scope_word(scope: TokenScope) -> &'static str {
     match scope {
         TokenScope::Read => "read only",
         TokenScope::All => "all",
+        TokenScope::Mcp => "tools over MCP",
     }
 }
 
@@ -277,6 +278,7 @@ async fn tokens_table(app: &App, caller: &Caller) -> HandlerResult<Markup> {
                     select name="scope" id="scope" {
                         option value="all" { "Everything you can do" }
                         option value="read" { "Read only" }
+                        option value="mcp" { "Tools over MCP, for another agent" }
                     }
                 }))
                 (render_field("days", "Expires after (days)", "Leave empty for a token that does not expire.", &html! {

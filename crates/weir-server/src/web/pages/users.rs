@@ -248,12 +248,8 @@ fn link_page(
     person: &Person,
     link: &str,
 ) -> Response {
-    let host = headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
-    let scheme = if app.options.tls.is_some() { "https" } else { "http" };
-    let origin = match &app.options.public_url {
-        Some(url) => url.clone(),
-        None => format!("{scheme}://{}", host.unwrap_or("localhost")),
-    };
+    // A request without a host is not let in.
+    let origin = app.asked_origin(headers).unwrap_or_else(|| "http://localhost".to_owned());
     let body = html! {
         h1 { "Link for " (person.name) }
         section.card.stack {

@@ -29,6 +29,7 @@ mod leak;
 mod leases;
 mod machine;
 mod mail;
+mod mcp_face;
 mod memory;
 mod own_address;
 mod persist;
@@ -195,6 +196,10 @@ classes! {
     agreed: "one yes to several steps, and a program that wants more", Blocked, by_tier false,
         "the person reads the whole question", agreed::more_than_agreed;
     runaway: "runaway cost, loops, disk fill", Blocked, by_tier true, "", runaway::limits;
+    mcp_face: "a hostile program at the MCP face: answers that are forged, repeated or for others, lines and \
+        names with tricks, folders of its own, words in its log", Blocked, by_tier false,
+        "nobody vouches for the program; what it may answer by a form of its own is ordinary",
+        mcp_face::hostile_program;
     tampering: "tampering with log, policy, pause and trust", Blocked, by_tier true, "", tamper::state;
     races: "races around check, approval and crash", Blocked, by_tier false, "", race::races;
     other_processes: "ending or outliving other processes", Blocked, by_tier true,

@@ -116,6 +116,7 @@ classes! {
     z11_programs programs
     u08_agreed agreed
     z11_runaway runaway
+    r2_mcp_face mcp_face
     z11_tampering tampering
     z11_races races
     z11_other_processes other_processes

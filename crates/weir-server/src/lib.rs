@@ -29,6 +29,7 @@ mod mcp_clients;
 mod mcp_token;
 mod memory;
 mod metrics;
+mod notice_acts;
 pub mod notify;
 pub mod offscreen;
 mod openapi;

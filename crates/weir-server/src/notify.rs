@@ -13,6 +13,8 @@ use weir_engine::ports::{PutOutcome, RecordEntry, Records};
 use weir_install::failure::InstallationError;
 use weir_install::people::PersonId;
 
+use crate::notice_acts::offer::AskOffer;
+
 pub(crate) mod channels;
 mod push;
 pub(crate) mod sender;
@@ -62,6 +64,10 @@ pub struct Notice {
     /// A page of this server: `/chats/…`; may be empty.
     #[serde(default)]
     pub link: String,
+    /// What may be answered from it; never kept, and told to channels only as an address.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) offer: Option<AskOffer>,
 }
 
 /// Tells people things. Called after what it tells of is durable. A failure of it never fails what
@@ -204,6 +210,7 @@ impl NoticeSink for NoticeInbox {
             // Elsewhere would be a way to lead people off this server.
             link: Some(notice.link).filter(|link| is_own(link)).unwrap_or_default(),
             kind: notice.kind,
+            offer: notice.offer,
         };
         if let Err(error) = self.store_notice(person, &notice).await {
             tracing::error!(%error, "a notice could not be kept");

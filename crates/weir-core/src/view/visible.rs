@@ -14,6 +14,9 @@ use crate::governance::each_text;
 use crate::safe_text::visible_text;
 
 pub use crate::safe_text::look_alikes;
+pub use one_look::is_seen_at_one_look;
+
+mod one_look;
 
 /// What in the arguments of a call that is asked about is not what it looks like: commands, addresses,
 /// paths. The content of files is left out: people write in every alphabet there.

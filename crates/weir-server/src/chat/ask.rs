@@ -42,7 +42,8 @@ pub(crate) fn approval_card(view: &ChatView, asked: &ApprovalRequested, path: &[
         @for remark in lookalike_remarks(asked) { div.notice.warn { p { "Check carefully: " (remark) } } }
         @if asked.lines.is_empty() {
             @if let Some(diff) = &asked.diff { (render::render_diff(diff)) }
-            details open[asked.diff.is_none()] {
+            // Where it stands by itself, nothing that is asked is folded away.
+            details open[asked.diff.is_none() || !view.acts] {
                 summary { span.mono { (visible_text(&asked.tool)) } " and its arguments" }
                 (render_arguments(&asked.input))
             }

@@ -67,6 +67,7 @@ impl ServerSession {
             title: format!("Alert: {}", alert.alert),
             text: alert.detail.clone(),
             link: format!("/chats/{}#e{seq}", self.id()),
+            offer: None,
         };
         let (app_, person) = (app.clone(), self.space.person().clone());
         app.sessions

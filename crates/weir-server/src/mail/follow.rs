@@ -107,7 +107,8 @@ async fn start_agent(
             came.found.line.name
         );
         let title = format!("The agent {} was not started", rule.agent);
-        let notice = Notice { kind: NoticeKind::Agent, title, text, link: "/mail".into() };
+        let notice =
+            Notice { kind: NoticeKind::Agent, title, text, link: "/mail".into(), offer: None };
         app.notices.notify_person(&person.id, notice).await;
         return Ok(true);
     };

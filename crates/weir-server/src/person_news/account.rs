@@ -49,6 +49,7 @@ pub(crate) async fn tell_account(app: &App, person: &PersonId, what: &str) {
                sign-ins."
                 .to_owned(),
         link: "/account".to_owned(),
+        offer: None,
     };
     app.notices.notify_person(person, notice).await;
 }

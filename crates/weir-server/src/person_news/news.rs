@@ -17,6 +17,7 @@ use weir_install::user_space::UserSpace;
 use super::told::{ASK_KEPT_MS, END_KEPT_MS, MarkTimes, ToldMarks};
 use crate::app::App;
 use crate::inbox::{InboxEntry, list_inbox};
+use crate::notice_acts::offer::AskOffer;
 use crate::notify::{Notice, NoticeKind, NoticeSink as _};
 use crate::problem::HandlerResult;
 
@@ -121,7 +122,7 @@ impl PersonNews {
             None => (NoticeKind::RunEnded, format!("A run {how}")),
         };
         let text = if folder.is_empty() { folder } else { format!("In {folder}.") };
-        Ok(Some(Notice { kind, title, text, link: format!("/chats/{session}") }))
+        Ok(Some(Notice { kind, title, text, link: format!("/chats/{session}"), offer: None }))
     }
 
     /// Tells it unless somebody else did.
@@ -157,7 +158,8 @@ fn ask_notice(entry: &InboxEntry) -> Notice {
             (NoticeKind::Question, title, f.text.clone())
         }
     };
-    Notice { kind, title, text, link: format!("/chats/{}", entry.top.id) }
+    let link = format!("/chats/{}", entry.top.id);
+    Notice { kind, title, text, link, offer: AskOffer::of_entry(entry) }
 }
 
 /// How a run ended, as the end of a sentence; `None`: that is no news. `waits`: its session waits for

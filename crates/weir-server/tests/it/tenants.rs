@@ -195,7 +195,7 @@ fn word_for(before: &str, name: &str, theirs: &Theirs) -> Option<Filled> {
         (_, "name") if last.contains("/library/") => own(NAME),
         ("/providers" | "/api/v1/providers", "name") => own("openai"),
         (_, "name") if last.ends_with("/backups") => own(NAME),
-        ("/s" | "/invitation", "token") => Some(Filled::Open),
+        ("/s" | "/invitation" | "/act", "token") => Some(Filled::Open),
         ("/assets", "version") => Some(Filled::Open),
         _ => None,
     }

@@ -15,9 +15,15 @@ use weir_install::people::PersonId;
 
 use crate::notice_acts::offer::AskOffer;
 
+pub(crate) mod address;
 pub(crate) mod channels;
+mod delivery;
+mod matrix;
+mod message;
+pub(crate) mod outgoing;
 mod push;
 pub(crate) mod sender;
+mod telegram;
 
 /// The kind of a notice in the records.
 const RECORD: &str = "notice";

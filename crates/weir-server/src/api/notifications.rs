@@ -13,7 +13,8 @@ use weir_install::seal::SecretSeal;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::notify::NoticeKind;
-use crate::notify::channels::{self, ChannelAddress, ChannelLine, ChannelRequest};
+use crate::notify::address::ChannelAddress;
+use crate::notify::channels::{self, ChannelLine, ChannelRequest};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::request::body::ReplyTo;
 use crate::route::Route;
@@ -28,7 +29,7 @@ pub(crate) fn notification_api_routes() -> Vec<Route> {
             .summary("Where you are told beside the bell, and the key for web push")
             .gives_json::<NotificationChannels>(200),
         Route::post("/api/v1/notifications", post_channel)
-            .summary("Be told in a browser, at an address, or by an ntfy topic too")
+            .summary("Be told in a browser, at an address, by an ntfy topic, a Telegram bot or in a Matrix room too")
             .body::<NewChannel>()
             .gives_json::<CreatedChannel>(201),
         Route::delete("/api/v1/notifications/{id}", remove)
@@ -75,7 +76,8 @@ pub(crate) async fn add_channel(
     kinds: BTreeSet<NoticeKind>,
 ) -> HandlerResult<String> {
     let seal = SecretSeal::new(&app.installation.seal_key()?)?;
-    let wish = ChannelRequest { person: &caller.person, way, kinds };
+    let login = caller.phone_login();
+    let wish = ChannelRequest { person: &caller.person, way, kinds, login };
     Ok(channels::add_channel(app.records.as_ref(), &seal, wish, app.current_time()).await?)
 }
 

@@ -1,5 +1,5 @@
-//! Where a person wants to be told beside the bell: a browser (web push), an address that is called
-//! (webhook), an ntfy topic. Kept here; sent by `sender`.
+//! Where a person wants to be told beside the bell. Kept here; what a way may be is said by `address`, and
+//! `sender` sends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,54 +12,20 @@ use weir_install::people::{Person, PersonId};
 use weir_install::seal::SecretSeal;
 
 use super::NoticeKind;
+use super::address::{ChannelAddress, describe_address};
 use crate::auth::secret;
 
 /// The kind of a channel in the records.
 const CHANNEL: &str = "channel";
 /// Channels of one person, at most.
 const CHANNELS_MAX: usize = 20;
-/// Characters of an address, a key, a secret.
-const TEXT_CHARS_MAX: usize = 2_000;
-
-/// A way to reach a person, as they enter it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "way", rename_all = "snake_case")]
-pub(crate) enum ChannelAddress {
-    /// A browser that agreed to be told (RFC 8030).
-    Push {
-        /// The address of its push service.
-        endpoint: String,
-        /// Its public key, base64url.
-        p256dh: String,
-        /// Its secret, base64url.
-        auth: String,
-    },
-    /// An address that is called with the notice as JSON.
-    Webhook {
-        /// The address.
-        url: String,
-        /// By which calls are signed: `x-weir-signature: sha256=…` over time and body; may be empty.
-        #[serde(default)]
-        secret: String,
-    },
-    /// A topic of an ntfy server.
-    Ntfy {
-        /// The server: `https://ntfy.sh`.
-        server: String,
-        /// The topic.
-        topic: String,
-        /// Its access token; may be empty.
-        #[serde(default)]
-        token: String,
-    },
-}
 
 /// A channel as people see it: without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct ChannelLine {
     /// Its id.
     pub(crate) id: String,
-    /// `push`, `webhook`, `ntfy`.
+    /// `push`, `webhook`, `ntfy`, `telegram`, `matrix`.
     pub(crate) way: String,
     /// Where it leads, without what is secret in it.
     pub(crate) to: String,
@@ -80,6 +46,10 @@ struct StoredChannel {
     everywhere: bool,
     #[serde(default)]
     failed: String,
+    /// The sign-in of the paired telephone in which it was added; empty: it was none. The channel ends
+    /// with it.
+    #[serde(default)]
+    login: String,
 }
 
 /// A channel, ready to be used.
@@ -90,6 +60,8 @@ pub(crate) struct UnsealedChannel {
     pub(crate) way: ChannelAddress,
     /// It may lead to private addresses.
     pub(crate) everywhere: bool,
+    /// The sign-in of the paired telephone in which it was added, and with which it ends.
+    pub(crate) login: Option<String>,
     entry: RecordEntry,
 }
 
@@ -105,44 +77,6 @@ fn parse_channel(entry: &RecordEntry) -> Option<StoredChannel> {
     serde_json::from_str(&entry.text)
         .inspect_err(|error| tracing::error!(%error, "a channel cannot be read"))
         .ok()
-}
-
-/// What is wrong with a way, in words; and what is shown of it.
-fn looked_at(way: &ChannelAddress) -> Result<(&'static str, String), String> {
-    let host = |address: &str| -> Result<String, String> {
-        if address.chars().count() > TEXT_CHARS_MAX {
-            return Err(format!("an address has {TEXT_CHARS_MAX} characters at most"));
-        }
-        let url = url::Url::parse(address).map_err(|why| format!("{address:?}: {why}"))?;
-        let here = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
-        match (url.scheme(), url.host_str()) {
-            ("https", Some(host)) => Ok(host.to_owned()),
-            ("http", Some(host)) if here => Ok(host.to_owned()),
-            _ => Err(format!("{address:?} is not encrypted; an address begins with https://")),
-        }
-    };
-    match way {
-        ChannelAddress::Push { endpoint, p256dh, auth } => {
-            super::push::decode_browser_keys(p256dh, auth)?;
-            Ok(("push", format!("this browser, by {}", host(endpoint)?)))
-        }
-        ChannelAddress::Webhook { url, secret } => {
-            if secret.chars().count() > TEXT_CHARS_MAX {
-                return Err(format!("a secret has {TEXT_CHARS_MAX} characters at most"));
-            }
-            Ok(("webhook", host(url)?))
-        }
-        ChannelAddress::Ntfy { server, topic, token } => {
-            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-            if topic.is_empty() || topic.len() > 64 || !topic.chars().all(plain) {
-                return Err("a topic has letters, digits, - and _, 64 at most".into());
-            }
-            if token.len() > TEXT_CHARS_MAX || token.contains(char::is_whitespace) {
-                return Err("the token cannot be used".into());
-            }
-            Ok(("ntfy", host(server)?))
-        }
-    }
 }
 
 /// The channels of a person.
@@ -183,6 +117,8 @@ pub(crate) struct ChannelRequest<'a> {
     pub(crate) way: &'a ChannelAddress,
     /// The kinds of notices that go there; none named: all.
     pub(crate) kinds: BTreeSet<NoticeKind>,
+    /// The sign-in by which it is wanted, where that is a paired telephone's.
+    pub(crate) login: Option<&'a str>,
 }
 
 /// Adds a channel; gives its id.
@@ -195,8 +131,8 @@ pub(crate) async fn add_channel(
     request: ChannelRequest<'_>,
     now: Timestamp,
 ) -> Result<String, InstallationError> {
-    let ChannelRequest { person, way, kinds } = request;
-    let (word, to) = looked_at(way).map_err(InstallationError::Refused)?;
+    let ChannelRequest { person, way, kinds, login } = request;
+    let to = describe_address(way).map_err(InstallationError::Refused)?;
     if records.list(CHANNEL, Some(person.id.as_str()), now).await?.len() >= CHANNELS_MAX {
         return Err(InstallationError::Refused(format!("{CHANNELS_MAX} channels at most")));
     }
@@ -205,18 +141,25 @@ pub(crate) async fn add_channel(
         ChannelAddress::Push { endpoint, .. } => {
             secret::secret_digest(endpoint).chars().take(24).collect()
         }
-        ChannelAddress::Webhook { .. } | ChannelAddress::Ntfy { .. } => secret::random_id(),
+        ChannelAddress::Webhook { .. }
+        | ChannelAddress::Ntfy { .. }
+        | ChannelAddress::Telegram { .. }
+        | ChannelAddress::Matrix { .. } => secret::random_id(),
     };
+    // Only the telephone's own browser names its push service; any other address was typed in, and one that
+    // this machine alone reaches is then no telephone's to have called.
+    let is_browser = matches!(way, ChannelAddress::Push { .. });
     let name = entry_name(&person.id, &id);
     let json = |error: serde_json::Error| InstallationError::Failed(error.to_string());
     let sealed = seal.seal(&name, &serde_json::to_string(way).map_err(json)?)?;
     let kept = StoredChannel {
         sealed,
-        way: word.into(),
+        way: way.way().into(),
         to,
         kinds,
-        everywhere: person.is_admin(),
+        everywhere: person.is_admin() && (login.is_none() || is_browser),
         failed: String::new(),
+        login: login.unwrap_or_default().to_owned(),
     };
     let entry = RecordEntry {
         kind: CHANNEL.into(),
@@ -246,6 +189,24 @@ pub(crate) async fn remove(
     }
 }
 
+/// Takes the channels of a telephone away that is paired no more.
+///
+/// # Errors
+/// The database does not answer.
+pub(crate) async fn remove_of_login(
+    records: &dyn Records,
+    owner: &PersonId,
+    login: &str,
+    now: Timestamp,
+) -> Result<(), InstallationError> {
+    for entry in records.list(CHANNEL, Some(owner.as_str()), now).await? {
+        if parse_channel(&entry).is_some_and(|kept| kept.login == login) {
+            records.remove(CHANNEL, &entry.name).await?;
+        }
+    }
+    Ok(())
+}
+
 /// The channels that are told of this, or one of them by its id.
 pub(crate) async fn open_channels(
     records: &dyn Records,
@@ -268,9 +229,25 @@ pub(crate) async fn open_channels(
         let way = seal.open(&entry.name, &kept.sealed)?;
         let way =
             serde_json::from_str(&way).map_err(|e| InstallationError::Failed(e.to_string()))?;
-        found.push(UnsealedChannel { id, way, everywhere: kept.everywhere, entry });
+        let login = Some(kept.login).filter(|login| !login.is_empty());
+        found.push(UnsealedChannel { id, way, everywhere: kept.everywhere, login, entry });
     }
     Ok(found)
+}
+
+/// Whether a channel is still there; where the database does not answer, it is not.
+pub(crate) async fn is_kept(
+    records: &dyn Records,
+    channel: &UnsealedChannel,
+    now: Timestamp,
+) -> bool {
+    match records.get(CHANNEL, &channel.entry.name, now).await {
+        Ok(found) => found.is_some(),
+        Err(error) => {
+            tracing::error!(%error, "a notice was not sent again");
+            false
+        }
+    }
 }
 
 /// A filter of channels.
@@ -294,33 +271,5 @@ pub(crate) async fn note_delivery(records: &dyn Records, channel: &UnsealedChann
         // Somebody changed it meanwhile: the next notice says how it stands.
         Ok(PutOutcome::Kept(_) | PutOutcome::Changed(_)) => (),
         Err(error) => tracing::warn!(%error, "how a channel stands could not be noted"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn s16_ways_are_looked_at() {
-        let hook = |url: &str| ChannelAddress::Webhook { url: url.into(), secret: String::new() };
-        for good in ["https://a.example/x", "http://127.0.0.1:9/x", "http://localhost/x"] {
-            assert!(looked_at(&hook(good)).is_ok(), "{good}");
-        }
-        for bad in ["http://a.example", "ftp://a.example", "x", "file:///etc/passwd", "https://"] {
-            assert!(looked_at(&hook(bad)).is_err(), "{bad}");
-        }
-        let ntfy = |topic: &str| ChannelAddress::Ntfy {
-            server: "https://ntfy.example".into(),
-            topic: topic.into(),
-            token: String::new(),
-        };
-        assert!(looked_at(&ntfy("my-topic_1")).is_ok());
-        for bad in ["", "a/b", "a?b", &"x".repeat(65)] {
-            assert!(looked_at(&ntfy(bad)).is_err(), "{bad}");
-        }
-        // What is shown holds no secret part of the address.
-        let (_, to) = looked_at(&hook("https://a.example/secret?k=1")).expect("good");
-        assert_eq!(to, "a.example");
     }
 }

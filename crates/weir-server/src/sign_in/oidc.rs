@@ -176,7 +176,8 @@ fn is_safe(url: &Url) -> bool {
 fn build_http_client() -> HandlerResult<reqwest::Client> {
     reqwest::Client::builder()
         .tls_backend_preconfigured(
-            crate::notify::sender::tls_client_config().map_err(ProblemDetails::internal_failure)?,
+            crate::notify::outgoing::tls_client_config()
+                .map_err(ProblemDetails::internal_failure)?,
         )
         .timeout(PATIENCE)
         // What a redirect leads to was not configured.

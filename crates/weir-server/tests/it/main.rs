@@ -16,6 +16,7 @@ mod files;
 mod live;
 mod mail;
 mod mcp;
+mod messengers;
 mod models;
 mod notices;
 mod operations;

@@ -13,7 +13,8 @@ use crate::api::notifications::{self as api, add_channel};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::notify::NoticeKind;
-use crate::notify::channels::{self, ChannelAddress, ChannelLine};
+use crate::notify::address::ChannelAddress;
+use crate::notify::channels::{self, ChannelLine};
 use crate::problem::HandlerResult;
 use crate::request::body::{redirect_with, redirect_with_result};
 use crate::route::{Route, RouteAccess};
@@ -161,26 +162,74 @@ fn channel_forms(caller: &Caller) -> Markup {
     aria-describedby="token-hint"; };
     html! {
         div.grid {
-            form.card.stack method="post" action="/notifications/where/add" {
-                h3 { "Webhook" }
-                (csrf_input(caller))
-                input type="hidden" name="way" value="webhook";
+            (channel_form(caller, &WEBHOOK, &html! {
                 (render_field("url", "Address", "Receives each notification as JSON.", &url))
                 (render_field("secret", "Secret", "Signs each request (x-weir-signature). Optional.", &secret))
-                (kind_choices("hook"))
-                div { (submit_button(ButtonLook::Primary, "Add webhook")) }
-            }
-            form.card.stack method="post" action="/notifications/where/add" {
-                h3 { "ntfy" }
-                (csrf_input(caller))
-                input type="hidden" name="way" value="ntfy";
+            }))
+            (channel_form(caller, &NTFY, &html! {
                 (render_field("server", "Server", "", &server))
                 (render_field("topic", "Topic", "Anyone who knows the topic can read it: choose one that is hard to guess.", &topic))
                 (render_field("token", "Access token", "Optional.", &token))
-                (kind_choices("ntfy"))
-                div { (submit_button(ButtonLook::Primary, "Add ntfy topic")) }
-            }
+            }))
+            (channel_form(caller, &TELEGRAM, &telegram_fields()))
+            (channel_form(caller, &MATRIX, &matrix_fields()))
         }
+    }
+}
+
+/// What a form that adds a channel is called.
+struct ChannelForm {
+    way: &'static str,
+    heading: &'static str,
+    button: &'static str,
+}
+
+const WEBHOOK: ChannelForm =
+    ChannelForm { way: "webhook", heading: "Webhook", button: "Add webhook" };
+const NTFY: ChannelForm = ChannelForm { way: "ntfy", heading: "ntfy", button: "Add ntfy topic" };
+const TELEGRAM: ChannelForm =
+    ChannelForm { way: "telegram", heading: "Telegram", button: "Add Telegram chat" };
+const MATRIX: ChannelForm =
+    ChannelForm { way: "matrix", heading: "Matrix", button: "Add Matrix room" };
+
+fn channel_form(caller: &Caller, form: &ChannelForm, fields: &Markup) -> Markup {
+    html! {
+        form.card.stack method="post" action="/notifications/where/add" {
+            h3 { (form.heading) }
+            (csrf_input(caller))
+            input type="hidden" name="way" value=(form.way);
+            (fields)
+            (kind_choices(form.way))
+            div { (submit_button(ButtonLook::Primary, form.button)) }
+        }
+    }
+}
+
+fn telegram_fields() -> Markup {
+    let token = html! { input id="bot" name="token" type="password" autocomplete="off" required
+    maxlength="256" aria-describedby="bot-hint"; };
+    let chat = html! { input id="chat" name="chat" required maxlength="64"
+    pattern="-?[0-9]+|@[A-Za-z0-9_]+" aria-describedby="chat-hint"; };
+    let server = html! { input id="base_url" name="base_url" type="url" maxlength="2000"
+    placeholder="https://api.telegram.org" aria-describedby="base_url-hint"; };
+    html! {
+        (render_field("bot", "Bot token", "From @BotFather (/newbot). It is never shown again.", &token))
+        (render_field("chat", "Chat", "Its number, or the @name of a channel. Write to the bot first: it cannot begin.", &chat))
+        (render_field("base_url", "Bot API server", "Only if you run one yourself.", &server))
+    }
+}
+
+fn matrix_fields() -> Markup {
+    let homeserver = html! { input id="homeserver" name="homeserver" type="url" required
+    maxlength="2000" placeholder="https://matrix.example.org" aria-describedby="homeserver-hint"; };
+    let room = html! { input id="room" name="room" required maxlength="255" pattern="![!-~]+"
+    aria-describedby="room-hint"; };
+    let token = html! { input id="matrix-token" name="token" type="password" autocomplete="off"
+    required maxlength="2000" aria-describedby="matrix-token-hint"; };
+    html! {
+        (render_field("homeserver", "Homeserver", "Of the account that writes.", &homeserver))
+        (render_field("room", "Room", "Its internal id, which begins with !. Messages are not end-to-end encrypted.", &room))
+        (render_field("matrix-token", "Access token", "Of an account that is in the room; best one for Weir alone. It is never shown again.", &token))
     }
 }
 
@@ -217,6 +266,16 @@ async fn post_new_channel(
         "ntfy" => {
             ChannelAddress::Ntfy { server: get("server"), topic: get("topic"), token: get("token") }
         }
+        "telegram" => ChannelAddress::Telegram {
+            token: get("token"),
+            chat: get("chat"),
+            base_url: get("base_url"),
+        },
+        "matrix" => ChannelAddress::Matrix {
+            homeserver: get("homeserver"),
+            room: get("room"),
+            token: get("token"),
+        },
         _ => return Ok(redirect_with(HERE, "problem", "choose a channel")),
     };
     let added = add_channel(&app, &caller, &way, kinds).await;

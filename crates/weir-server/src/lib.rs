@@ -4,7 +4,7 @@
 //! models, people and what their agents can use it has from `weir-install`; files of the
 //! configuration, concrete stores, tools and providers it never sees. Reading order: `app`,
 //! `caller`, `route`, `guard`; then `auth` and `sign_in` (who somebody is), `session_registry` and
-//! `live` (sessions that run), `api` (JSON), `chat` and `web` (pages), `render` (text to safe HTML),
+//! `live` (sessions that run), `phone` (telephones that are paired), `api` (JSON), `chat` and `web` (pages), `render` (text to safe HTML),
 //! `routes` (all addresses); `offscreen` is for tests that compare faces.
 #![warn(missing_docs)]
 
@@ -36,6 +36,7 @@ mod openapi;
 mod page;
 mod peer;
 mod person_news;
+pub mod phone;
 mod problem;
 mod recent_workspaces;
 pub mod render;

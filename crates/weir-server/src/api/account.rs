@@ -126,6 +126,9 @@ pub(crate) async fn end_login(app: &App, caller: &Caller, id: &str) -> HandlerRe
     let found = all.into_iter().find(|kept| logins::public_id(&kept.name) == id);
     let found = found.ok_or_else(|| ProblemDetails::not_found("this sign-in"))?;
     logins::end_login(&auth.shelf, &found.name).await?;
+    if !found.value.device.is_empty() {
+        return app.forget_phone(&caller.person, &found).await;
+    }
     auth.announce_revocation(RevocationNotice::One(found.name));
     Ok(())
 }

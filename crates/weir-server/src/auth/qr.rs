@@ -32,9 +32,58 @@ pub(crate) fn render_qr_code(text: &str, words: &str) -> HandlerResult<Markup> {
     })
 }
 
+/// On what a picture is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PictureGround {
+    /// Light letters on a dark ground: the light modules are drawn.
+    Dark,
+    /// Dark letters on a light ground: the dark modules are drawn.
+    Light,
+}
+
+/// The picture of `text` in rows of half blocks, two modules above each other. Cameras want dark modules
+/// darker than light ones, so that what is drawn depends on the ground. `None`: the text is too long.
+pub fn render_half_blocks(text: &str, ground: PictureGround) -> Option<Vec<String>> {
+    let code = QrCode::encode_text(text, QrCodeEcc::Low).ok()?;
+    let span = code.size() + MARGIN;
+    let is_drawn = |x: i32, y: i32| code.get_module(x, y) == (ground == PictureGround::Light);
+    let block = |x: i32, y: i32| match (is_drawn(x, y), is_drawn(x, y + 1)) {
+        (true, true) => '█',
+        (true, false) => '▀',
+        (false, true) => '▄',
+        (false, false) => ' ',
+    };
+    let rows = (-MARGIN..span).step_by(2);
+    Some(rows.map(|y| (-MARGIN..span).map(|x| block(x, y)).collect()).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn r5_the_picture_for_a_terminal_is_square_and_has_its_corners() {
+        let address = "https://192.168.7.20:7717/phone#ABCD";
+        let rows = render_half_blocks(address, PictureGround::Dark).expect("made");
+        let wide = rows[0].chars().count();
+        assert!(rows.iter().all(|row| row.chars().count() == wide), "{rows:?}");
+        assert_eq!(rows.len(), wide.div_ceil(2));
+        // The corner: seven dark modules wide, a light ring within.
+        let corner: Vec<String> =
+            rows[2..6].iter().map(|row| row.chars().skip(4).take(7).collect()).collect();
+        assert_eq!(corner, [" ▄▄▄▄▄ ", " █   █ ", " █▄▄▄█ ", "▄▄▄▄▄▄▄"], "{rows:#?}");
+        // On a light ground each half is the other way round, so that the same modules are dark.
+        let light = render_half_blocks(address, PictureGround::Light).expect("made");
+        let turned = |block: char| match block {
+            '█' => ' ',
+            '▀' => '▄',
+            '▄' => '▀',
+            _ => '█',
+        };
+        let turned: Vec<String> =
+            rows.iter().map(|row| row.chars().map(turned).collect()).collect();
+        assert_eq!(light[..light.len() - 1], turned[..turned.len() - 1]);
+    }
 
     #[test]
     fn s2_the_picture_has_the_three_corners_of_a_code() {

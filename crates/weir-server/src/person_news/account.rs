@@ -19,6 +19,8 @@ const TOLD: &[(&str, &str)] = &[
     ("recovery_codes_made", "New recovery codes of your account were made"),
     ("passkey_added", "A passkey was added to your account"),
     ("passkey_removed", "A passkey of your account was removed"),
+    ("phone_paired", "A telephone was paired with your account"),
+    ("phone_revoked", "A telephone of your account was revoked"),
     ("token_made", "A token for your account was made"),
     ("role_changed", "Your role was changed"),
     ("second_factor_reset", "Your second factors were taken away"),

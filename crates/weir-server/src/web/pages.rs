@@ -18,6 +18,7 @@ mod memory;
 mod models;
 mod notices;
 mod notifications;
+mod phone;
 mod settings;
 mod setup;
 mod shared;
@@ -46,6 +47,7 @@ pub(crate) fn page_routes() -> Vec<Route> {
         models::model_page_routes(),
         notices::notice_page_routes(),
         notifications::notification_page_routes(),
+        phone::phone_page_routes(),
         settings::settings_page_routes(),
         setup::setup_page_routes(),
         shared::share_page_routes(),

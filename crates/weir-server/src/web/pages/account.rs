@@ -173,7 +173,10 @@ async fn logins_table(app: &App, caller: &Caller) -> HandlerResult<Markup> {
                 rows: html! {
                     @for line in &all {
                         tr {
-                            th scope="row" { (browser_word(&line.agent)) }
+                            th scope="row" {
+                                @if line.device.is_empty() { (browser_word(&line.agent)) }
+                                @else { (line.device) span.muted { " · " (browser_word(&line.agent)) } }
+                            }
                             td.mono { (line.address) }
                             td { (line.how) }
                             td { (render_moment(line.seen, now)) }
@@ -198,7 +201,7 @@ async fn logins_table(app: &App, caller: &Caller) -> HandlerResult<Markup> {
 }
 
 /// A browser in a word or two.
-fn browser_word(agent: &str) -> String {
+pub(super) fn browser_word(agent: &str) -> String {
     let known = [
         ("Firefox/", "Firefox"),
         ("Edg/", "Edge"),

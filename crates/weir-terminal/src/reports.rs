@@ -111,6 +111,12 @@ pub(crate) fn report_source(report: ReportKind) -> ReportSource {
         ReportKind::Approvals => {
             (LocalReport::Command(&["approvals", "list"]), RemoteReport::Approvals)
         }
+        ReportKind::Phone => (
+            LocalReport::Command(&["phone", "--show"]),
+            RemoteReport::Elsewhere(
+                "A telephone is paired at the machine of the server: `weir phone` there.",
+            ),
+        ),
         ReportKind::Trust => (LocalReport::Command(&["trust", "--list"]), RemoteReport::Trust),
         ReportKind::Doctor => (LocalReport::Command(&["doctor"]), RemoteReport::Doctor),
         ReportKind::Tools => {

@@ -82,6 +82,8 @@ reports! {
     Tools = "Tools", "tools" "" "Tools; also show, accept, disable, remove";
     /// What waits for a person in every session, and what was granted.
     Approvals = "Approvals", "approvals" "" "What waits in any session; also show, answer";
+    /// A code by which a telephone is paired with the server of this installation.
+    Phone = "Pair a telephone", "phone" "" "A QR code that pairs your telephone with the server";
     /// Folders that are trusted.
     Trust = "Trusted folders";
     /// One call with everything that is kept of it. Arguments: its number.

@@ -29,6 +29,7 @@ pub(crate) mod memory;
 pub(crate) mod models;
 mod pause;
 pub(crate) mod permissions;
+mod phone;
 pub(crate) mod plugins;
 mod prices;
 pub(crate) mod profiles;
@@ -108,6 +109,7 @@ pub(crate) async fn run_command(
         CliCommand::Import(args) => import::run_import(&cx()?, &args),
         CliCommand::Agents(command) => agents::run_agents_command(&cx()?, command).await,
         CliCommand::Serve(args) => serve::run_server(cx()?, args).await,
+        CliCommand::Phone(args) => phone::run_phone_command(cx()?, args).await,
         CliCommand::Acp(args) => acp::serve_editor(cx()?, args).await,
         CliCommand::Backup(args) => backup::write_backup(&cx()?, &args).await,
         CliCommand::Restore(args) => backup::restore_backup(&cx()?, &args).await,

@@ -140,7 +140,9 @@ fn run(options: options::CliOptions, words: &[&str]) -> anyhow::Result<ExitCode>
     // One thread does the loop: a run waits far more than it works. A server has many at once. The
     // terminal interface has a thread for itself: what the engine does never makes a key wait.
     let mut runtime = match options.command {
-        Some(options::CliCommand::Serve(_)) => tokio::runtime::Builder::new_multi_thread(),
+        Some(options::CliCommand::Serve(_) | options::CliCommand::Phone(_)) => {
+            tokio::runtime::Builder::new_multi_thread()
+        }
         None | Some(options::CliCommand::Acp(_) | options::CliCommand::Mcp(_)) => {
             let mut few = tokio::runtime::Builder::new_multi_thread();
             few.worker_threads(TUI_THREADS).max_blocking_threads(BLOCKING_THREADS_MAX);

@@ -27,6 +27,7 @@ mod mcp;
 mod mcp_servers;
 mod memory;
 mod permissions;
+mod phone;
 mod plugins;
 mod recipes;
 mod review;
@@ -75,6 +76,9 @@ pub(crate) use memory::{
 };
 pub(crate) use permissions::{
     ExplainArgs, LabelWord, PermissionsCommand, RuleAddArgs, RuleRemoveArgs, UnmarkArgs,
+};
+pub(crate) use phone::{
+    PhoneArgs, PhoneCommand, PhoneDatabase, PhoneListArgs, PhonePairArgs, PhoneRevokeArgs,
 };
 pub(crate) use plugins::{PluginArgs, PluginEnableArgs, PluginsCommand};
 pub(crate) use recipes::{
@@ -247,6 +251,7 @@ pub(crate) enum CliCommand {
     Mcp(McpArgs),
     /// Start the server: web interface, API, scheduled agents, user accounts
     Serve(ServeArgs),
+    Phone(PhoneArgs),
     Acp(AcpArgs),
     Backup(BackupArgs),
     Restore(RestoreArgs),

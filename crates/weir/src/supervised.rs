@@ -16,6 +16,7 @@ use crate::failure::usage;
 const REFUSED: &[(&str, &str)] = &[
     ("acp", ""),
     ("mcp", ""),
+    ("phone", ""),
     ("trust", ""),
     ("permissions", "add"),
     ("permissions", "remove"),

@@ -52,6 +52,16 @@ pub(crate) fn out_line(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Prints a row of a picture of half blocks, white on black whatever colours the terminal has. Nothing else
+/// is in it: what steers the terminal is written here and nowhere else.
+pub(crate) fn out_picture_row(row: &str) -> anyhow::Result<()> {
+    let row: String = row.chars().filter(|c| matches!(c, '█' | '▀' | '▄' | ' ')).collect();
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "\u{1b}[38;5;231;48;5;16m{row}\u{1b}[0m")?;
+    stdout.flush()?;
+    Ok(())
+}
+
 /// Prints bytes on standard output; as they are, unless a terminal reads them.
 pub(crate) fn out_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();

@@ -15,7 +15,12 @@ use weir_store::SqliteStore;
 use crate::command::run::TerminationSignals;
 use crate::failure::usage;
 use crate::options::ServeArgs;
+use crate::supervised::refuse_supervised_flag;
 use crate::terminal;
+
+pub(super) mod presence;
+
+use presence::{ServerPresence, announce_presence, named_everywhere};
 
 /// Most bytes of a file with a password.
 const PASSWORD_FILE_BYTES_MAX: u64 = 4096;
@@ -25,6 +30,10 @@ pub(super) async fn run_server(
     cx: InstallationContext,
     args: ServeArgs,
 ) -> anyhow::Result<ExitCode> {
+    if args.first_admin.is_some() {
+        // It sets the password with which the agent's own questions could be answered.
+        refuse_supervised_flag("serve --first-admin", &cx.environment)?;
+    }
     let settings = cx.config()?.settings.server.clone();
     let metrics_token = metrics_token(&cx, &settings.metrics_token_env)?;
     let options = ServerOptions { metrics_token, ..server_options(&settings, &args)? };
@@ -44,13 +53,36 @@ pub(super) async fn run_server(
     if let Some(warning) = server.startup_warning() {
         terminal::err_message(&format!("warning: {warning}"));
     }
+    // From before anybody is told of it: whoever ends it then ends it in order.
+    let signals = TerminationSignals::new()?;
+    let _presence = announce_server(&state, &server_presence(&app, server.address(), &database));
     announce_address(&app, server.address(), args.quiet).await?;
-    let signals = stream::unfold(TerminationSignals::new()?, |mut signals| async move {
+    let signals = stream::unfold(signals, |mut signals| async move {
         signals.next().await;
         Some(((), signals))
     });
     server.run(signals).await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a server says of itself to other commands of this machine.
+pub(super) fn server_presence(app: &App, address: SocketAddr, database: &str) -> ServerPresence {
+    ServerPresence {
+        address,
+        public_url: app.options.public_url.clone(),
+        tls: app.options.tls.is_some(),
+        database: Some(named_everywhere(database)),
+        fingerprint: None,
+    }
+}
+
+/// Says to other commands of this machine that the server is there, as long as what is given is kept. Where
+/// that cannot be said it serves all the same.
+pub(super) fn announce_server(state: &Path, presence: &ServerPresence) -> Option<std::fs::File> {
+    announce_presence(state, presence)
+        .inspect_err(|error| tracing::warn!(%error, "`weir phone` will not find this server"))
+        .ok()
+        .flatten()
 }
 
 /// What is wrong with the first person's own sessions, which lie in the state folder itself. The
@@ -103,7 +135,10 @@ fn read_password(file: &Path) -> anyhow::Result<String> {
 }
 
 /// The settings with the words of the command line over them.
-fn server_options(settings: &ServerSettings, args: &ServeArgs) -> anyhow::Result<ServerOptions> {
+pub(super) fn server_options(
+    settings: &ServerSettings,
+    args: &ServeArgs,
+) -> anyhow::Result<ServerOptions> {
     let bind = match args.bind {
         Some(bind) => bind,
         None => settings.bind.parse().map_err(|_| {
@@ -134,7 +169,10 @@ fn server_options(settings: &ServerSettings, args: &ServeArgs) -> anyhow::Result
 }
 
 /// The token of the variable `name`; an empty name means that there is none.
-fn metrics_token(cx: &InstallationContext, name: &str) -> anyhow::Result<Option<String>> {
+pub(super) fn metrics_token(
+    cx: &InstallationContext,
+    name: &str,
+) -> anyhow::Result<Option<String>> {
     if name.is_empty() {
         return Ok(None);
     }
@@ -142,7 +180,7 @@ fn metrics_token(cx: &InstallationContext, name: &str) -> anyhow::Result<Option<
     Ok(Some(cx.environment.text_variable(name).ok_or_else(unset)?.to_owned()))
 }
 
-fn public_url(text: &str) -> anyhow::Result<Option<String>> {
+pub(super) fn public_url(text: &str) -> anyhow::Result<Option<String>> {
     if text.is_empty() {
         return Ok(None);
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 /// Start the server: web interface, API, scheduled agents, user accounts
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(
     long_about = "Start the server: web interface, API, WebSocket and scheduled agents in one \
                   process. The first start prints a setup code, which you need to create the first \

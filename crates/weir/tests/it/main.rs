@@ -36,6 +36,7 @@ mod mcp_serving;
 mod meaning;
 mod memory;
 mod money;
+mod phone;
 mod pictures;
 mod plugins;
 mod profiles_commands;

@@ -101,7 +101,7 @@ const pages = [...new Set([
   ...entries,
 ])];
 same(['/approvals', '/usage', '/admin'].filter((path) => !pages.includes(path)), [], 'entries that are not there');
-const open = ['/signin'];
+const open = ['/signin', '/phone'];
 
 /** A name for a picture. */
 const named = (path) => (path === waiting ? 'approval' : path === question ? 'question' : path === chat ? 'chat' : path.replace(/^\//, '').replace(/\W+/g, '-') || 'new-chat');

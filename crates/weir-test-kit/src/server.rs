@@ -160,6 +160,33 @@ impl TestServer {
         browser
     }
 
+    /// `weir phone` at the terminal of the first person, and the code that it shows.
+    pub async fn pairing_code(&self, more: &[&str]) -> (RunningProgram, String) {
+        let mut args = vec!["phone"];
+        if let Some(database) = &self.database {
+            args.extend(["--database", database]);
+        }
+        args.extend(more);
+        let mut terminal = self.house.start(&args);
+        terminal.until("five minutes.", 1).await;
+        let text = terminal.output_text();
+        let code = text.split("type the code ").nth(1).and_then(|rest| rest.lines().next());
+        let code = code.expect("it shows a code").to_owned();
+        (terminal, code)
+    }
+
+    /// A telephone of the first person's, paired by a code of their terminal.
+    pub async fn telephone(&self, name: &str) -> Browser {
+        let (terminal, code) = self.pairing_code(&["--name", name]).await;
+        let phone = self.stranger();
+        let (status, location, body) = phone.form("/phone", &[("code", code.as_str())]).await;
+        assert_eq!((status, location.as_str()), (303, "/approvals"), "pairing: {body}");
+        phone.ask_csrf().await;
+        let told = terminal.wait_for_end();
+        assert!(told.out.contains(&format!("Paired: {name} of ")), "{}", told.out);
+        phone
+    }
+
     /// Ends it without a chance to tidy up and starts it again on the same data. Browsers that were
     /// made before go on with the new port.
     pub async fn kill_and_restart(&mut self) {

@@ -21,6 +21,7 @@ mod models;
 mod notices;
 mod operations;
 mod people;
+mod phone;
 mod proposed_settings;
 mod render;
 mod replicas;

@@ -244,6 +244,15 @@ pub(super) fn over_tls(
     address: &str,
     trusted: &rustls::pki_types::CertificateDer<'static>,
 ) -> Option<String> {
+    over_tls_as("localhost", address, trusted)
+}
+
+/// The same where it is known by another name.
+pub(super) fn over_tls_as(
+    name: &'static str,
+    address: &str,
+    trusted: &rustls::pki_types::CertificateDer<'static>,
+) -> Option<String> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(trusted.clone()).expect("a certificate");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -252,7 +261,7 @@ pub(super) fn over_tls(
         .expect("versions")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let name = "localhost".try_into().expect("a name");
+    let name = name.try_into().expect("a name");
     let mut tls = rustls::ClientConnection::new(Arc::new(config), name).expect("a client");
     let mut socket = TcpStream::connect(address).expect("it listens");
     socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");

@@ -33,6 +33,7 @@ mod mcp_face;
 mod memory;
 mod own_address;
 mod persist;
+mod phone;
 mod processes;
 mod programs;
 mod quiet;
@@ -196,6 +197,10 @@ classes! {
     agreed: "one yes to several steps, and a program that wants more", Blocked, by_tier false,
         "the person reads the whole question", agreed::more_than_agreed;
     runaway: "runaway cost, loops, disk fill", Blocked, by_tier true, "", runaway::limits;
+    phone_answers: "answers from notices by others than the telephone that was asked, and telephones \
+        that nobody paired", Blocked, by_tier false,
+        "whoever attacks reads every notice and writes into the database, and has neither a paired \
+         telephone nor the server's key", phone::answered_by_others;
     mcp_face: "a hostile program at the MCP face: answers that are forged, repeated or for others, lines and \
         names with tricks, folders of its own, words in its log", Blocked, by_tier false,
         "nobody vouches for the program; what it may answer by a form of its own is ordinary",

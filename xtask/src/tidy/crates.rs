@@ -225,6 +225,7 @@ const BORDERS: &[Border] = &[
             "weir-tools",
             "weir-store",
             "weir-script",
+            "weir-server",
             "weir-sandbox",
             "weir-web",
         ],

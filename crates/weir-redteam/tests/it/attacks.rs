@@ -116,6 +116,7 @@ classes! {
     z11_programs programs
     u08_agreed agreed
     z11_runaway runaway
+    r5_phone_answers phone_answers
     r2_mcp_face mcp_face
     z11_tampering tampering
     z11_races races

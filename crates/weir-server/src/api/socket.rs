@@ -2,20 +2,30 @@
 //! come in.
 //!
 //! Here: the connection, its limits and its end. What a client may send stands in `frame`, what it is
-//! told of one session in `subscription`, what its commands do in `act`.
+//! told of one session in `subscription`, what its commands do in `act`, how messages go out in
+//! `writer`. Each session that is listened to has a task, which sends by itself: text that streams
+//! passes by what else a connection waits for (Q19).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
+use axum::body::Body;
+use axum::extract::{Request, State};
 use axum::response::Response;
-use futures::future::{AbortHandle, Abortable, Aborted};
-use futures::stream::{FuturesUnordered, SplitSink, SplitStream};
-use futures::{FutureExt as _, SinkExt as _, StreamExt as _};
+use futures::StreamExt as _;
+use futures::stream::{SplitSink, SplitStream};
 use http::{HeaderMap, header};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::task::{AbortHandle, JoinError, JoinSet};
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
 use weir_core::ids::SessionId;
 
 use crate::app::App;
@@ -28,9 +38,11 @@ use crate::session_registry::listeners::ListenerSlot;
 mod act;
 mod frame;
 mod subscription;
+mod writer;
 
 use frame::ClientFrame;
 use subscription::SessionSubscription;
+use writer::{CloseReason, SocketWriter};
 
 /// Largest frame of a client, in bytes: a long text; files go by upload.
 const FRAME_BYTES_MAX: usize = 1 << 20;
@@ -46,8 +58,6 @@ const BAD_FRAMES_MAX: u32 = 20;
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// How long it may say nothing.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// How long a frame may wait for a client that does not read.
-const SEND_WAIT: Duration = Duration::from_secs(30);
 
 /// The routes of this file.
 pub(crate) fn socket_api_routes() -> Vec<Route> {
@@ -61,35 +71,51 @@ pub(crate) fn socket_api_routes() -> Vec<Route> {
 async fn upgrade_socket(
     State(app): State<App>,
     caller: Caller,
-    headers: HeaderMap,
-    socket: WebSocketUpgrade,
+    mut request: Request,
 ) -> HandlerResult<Response> {
+    check_origin(&app, &caller, request.headers())?;
+    let response = create_response_with_body(&request, Body::empty).map_err(|error| {
+        ProblemDetails::bad_request(format!(
+            "this address opens a WebSocket, nothing else: {error}"
+        ))
+    })?;
+    let listener = app.sessions.listeners().claim_slot(&caller.person.id)?;
+    let upgrade = hyper::upgrade::on(&mut request);
+    tokio::spawn(serve_connection(app, caller, upgrade, listener));
+    Ok(response)
+}
+
+fn check_origin(app: &App, caller: &Caller, headers: &HeaderMap) -> HandlerResult<()> {
     let says_origin = headers.contains_key(header::ORIGIN);
     // A browser always says which page asks; a program with a token is no page.
     let by_token = matches!(caller.via, CallerCredential::Token { .. });
-    if (says_origin || !by_token) && !is_own_origin(&app, &headers) {
+    if (says_origin || !by_token) && !is_own_origin(app, headers) {
         return Err(ProblemDetails::not_permitted(
             "another site may not open a connection in your name",
         ));
     }
-    let listener = app.sessions.listeners().claim_slot(&caller.person.id)?;
-    let socket = socket
-        .max_message_size(FRAME_BYTES_MAX)
-        .max_frame_size(FRAME_BYTES_MAX)
-        .read_buffer_size(READ_BUFFER)
-        .write_buffer_size(0);
-    Ok(socket.on_upgrade(move |socket| serve_connection(app, caller, socket, listener)))
+    Ok(())
 }
 
-async fn serve_connection(app: App, caller: Caller, socket: WebSocket, listener: ListenerSlot) {
+async fn serve_connection(app: App, caller: Caller, upgrade: OnUpgrade, listener: ListenerSlot) {
+    let upgraded = match upgrade.await {
+        Ok(upgraded) => TokioIo::new(upgraded),
+        Err(error) => return tracing::debug!(%error, "no WebSocket came about"),
+    };
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(FRAME_BYTES_MAX))
+        .max_frame_size(Some(FRAME_BYTES_MAX))
+        .read_buffer_size(READ_BUFFER)
+        .write_buffer_size(0);
+    let socket = WebSocketStream::from_raw_socket(upgraded, Role::Server, Some(config)).await;
     let (sink, stream) = socket.split();
     let connection = SocketConnection {
         app,
         caller,
-        sink,
+        writer: Arc::new(SocketWriter::new(sink)),
         _listener: listener,
         subscriptions: Vec::new(),
-        feeds: FuturesUnordered::new(),
+        feeds: JoinSet::new(),
         commands: JoinSet::new(),
         heard: Instant::now(),
         bad: 0,
@@ -97,65 +123,64 @@ async fn serve_connection(app: App, caller: Caller, socket: WebSocket, listener:
     connection.go_on(stream).await;
 }
 
-type SubscriptionUpdate = (SessionSubscription, HandlerResult<Option<String>>);
-type PendingUpdate = Abortable<futures::future::BoxFuture<'static, SubscriptionUpdate>>;
+type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 struct SocketConnection {
     app: App,
     caller: Caller,
-    sink: SplitSink<WebSocket, Message>,
+    writer: Arc<SocketWriter<SplitSink<Socket, Message>>>,
     _listener: ListenerSlot,
-    /// What is listened to, each with the handle that ends it.
-    subscriptions: Vec<(SessionId, AbortHandle)>,
-    feeds: FuturesUnordered<PendingUpdate>,
+    subscriptions: Vec<ActiveSubscription>,
+    /// The tasks of what is listened to.
+    feeds: JoinSet<Result<(), CloseReason>>,
     commands: JoinSet<Value>,
     heard: Instant,
     bad: u32,
 }
 
-/// Why a connection ends: code and words for the client.
-struct CloseReason(u16, &'static str);
-
-/// The client has gone: there is nobody to tell.
-const GONE: CloseReason = CloseReason(0, "");
+/// A session that is listened to, and how that ends.
+struct ActiveSubscription {
+    session: SessionId,
+    /// Set before the client is told that it has ended: nothing of it is sent after that.
+    is_over: Arc<AtomicBool>,
+    task: AbortHandle,
+}
 
 impl SocketConnection {
-    async fn go_on(mut self, mut stream: SplitStream<WebSocket>) {
+    async fn go_on(mut self, mut stream: SplitStream<Socket>) {
         let (app, caller) = (self.app.clone(), self.caller.clone());
         let ended = app.auth.wait_until_revoked(&caller);
         tokio::pin!(ended);
         let close = tokio::select! {
             close = self.exchange_frames(&mut stream) => close,
-            () = &mut ended => CloseReason(close_code::POLICY, "you are signed out"),
-            () = app.stop.cancelled() => CloseReason(close_code::AWAY, "the server ends; come again"),
+            () = &mut ended => CloseReason::Told(CloseCode::Policy, "you are signed out"),
+            () = app.stop.cancelled() => {
+                CloseReason::Told(CloseCode::Away, "the server ends; come again")
+            }
         };
-        if close.0 == GONE.0 {
-            return;
-        }
-        let frame = CloseFrame { code: close.0, reason: Utf8Bytes::from_static(close.1) };
-        let said = self.sink.send(Message::Close(Some(frame)));
-        let _ = tokio::time::timeout(Duration::from_secs(2), said).await;
-        let _ = tokio::time::timeout(Duration::from_secs(2), self.sink.close()).await;
+        // None of them writes any more when the client is told.
+        self.feeds.shutdown().await;
+        self.writer.close(close).await;
     }
 
-    async fn exchange_frames(&mut self, stream: &mut SplitStream<WebSocket>) -> CloseReason {
+    async fn exchange_frames(&mut self, stream: &mut SplitStream<Socket>) -> CloseReason {
         let hello = frame::hello_frame(&self.app, &self.caller).to_string();
-        if let Err(close) = self.send_text(hello).await {
+        if let Err(close) = self.writer.send_text(hello).await {
             return close;
         }
         let mut ping = tokio::time::interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+        ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let is_free = self.commands.len() < COMMANDS_MAX;
             let next = tokio::select! {
-                Some(done) = self.commands.join_next() => match done {
-                    Ok(answer) => self.send_text(answer.to_string()).await,
-                    Err(_) => Err(CloseReason(close_code::ERROR, "a command failed badly")),
-                },
+                // What a client said is heard before it counts as silent.
+                biased;
                 message = stream.next(), if is_free => self.handle_message(message).await,
-                Some(told) = self.feeds.next(), if !self.feeds.is_empty() => match told {
-                    Ok((subscription, told)) => self.forward_update(subscription, told).await,
-                    Err(Aborted) => Ok(()),
+                Some(done) = self.commands.join_next() => match done {
+                    Ok(answer) => self.writer.send_text(answer.to_string()).await,
+                    Err(_) => Err(CloseReason::Told(CloseCode::Error, "a command failed badly")),
                 },
+                Some(ended) = self.feeds.join_next() => self.forget_ended(ended),
                 _ = ping.tick() => self.send_ping().await,
             };
             if let Err(close) = next {
@@ -166,38 +191,26 @@ impl SocketConnection {
 
     async fn send_ping(&mut self) -> Result<(), CloseReason> {
         if self.heard.elapsed() > SILENCE_MAX {
-            return Err(CloseReason(close_code::POLICY, "nothing was heard of you"));
+            return Err(CloseReason::Told(CloseCode::Policy, "nothing was heard of you"));
         }
-        self.send_message(Message::Ping(axum::body::Bytes::new())).await
-    }
-
-    async fn send_text(&mut self, text: String) -> Result<(), CloseReason> {
-        self.send_message(Message::Text(text.into())).await
-    }
-
-    /// Sends, and waits for a client that is slow: what is streamed meanwhile is joined where it
-    /// comes from, and no session waits for it.
-    async fn send_message(&mut self, message: Message) -> Result<(), CloseReason> {
-        match tokio::time::timeout(SEND_WAIT, self.sink.send(message)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(GONE),
-            Err(_) => Err(CloseReason(close_code::POLICY, "you read nothing")),
-        }
+        self.writer.send_ping().await
     }
 
     async fn handle_message(
         &mut self,
-        message: Option<Result<Message, axum::Error>>,
+        message: Option<Result<Message, SocketError>>,
     ) -> Result<(), CloseReason> {
         self.heard = Instant::now();
         match message {
-            None | Some(Ok(Message::Close(_))) => Err(GONE),
+            None | Some(Ok(Message::Close(_))) => Err(CloseReason::Gone),
             Some(Err(error)) => {
                 tracing::debug!(%error, "a connection broke");
                 // What is left to say is said where it still can be: a frame was too large, or none.
-                Err(CloseReason(close_code::SIZE, "a frame was too large, or not one at all"))
+                let why = "a frame was too large, or not one at all";
+                Err(CloseReason::Told(CloseCode::Size, why))
             }
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(()),
+            // A single frame is never told of one that is read.
+            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(()),
             Some(Ok(Message::Binary(_))) => {
                 self.report_bad_frame("frames are JSON text", None).await
             }
@@ -212,10 +225,13 @@ impl SocketConnection {
     ) -> Result<(), CloseReason> {
         self.bad += 1;
         if self.bad > BAD_FRAMES_MAX {
-            return Err(CloseReason(close_code::POLICY, "too many frames that cannot be read"));
+            return Err(CloseReason::Told(
+                CloseCode::Policy,
+                "too many frames that cannot be read",
+            ));
         }
         let problem = ProblemDetails::bad_request(why);
-        self.send_text(frame::error_frame(&problem, client_id).to_string()).await
+        self.writer.send_text(frame::error_frame(&problem, client_id).to_string()).await
     }
 
     #[expect(clippy::too_many_lines, reason = "what a frame can ask, in one match")]
@@ -230,9 +246,10 @@ impl SocketConnection {
             let wait = u64::from(allowance.seconds);
             let problem = ProblemDetails::too_many(wait, format!("too many frames; wait {wait} s"));
             if self.bad > BAD_FRAMES_MAX {
-                return Err(CloseReason(close_code::POLICY, "too many frames"));
+                return Err(CloseReason::Told(CloseCode::Policy, "too many frames"));
             }
             return self
+                .writer
                 .send_text(
                     frame::error_frame(&problem, frame::client_id(text).as_deref()).to_string(),
                 )
@@ -251,19 +268,24 @@ impl SocketConnection {
         match frame {
             ClientFrame::Ping { client_id } => {
                 let pong = json!({ "type": "pong", "client_id": client_id });
-                self.send_text(pong.to_string()).await
+                self.writer.send_text(pong.to_string()).await
             }
             ClientFrame::Unsubscribe { session } => {
                 self.end_subscription(&session);
-                self.send_text(json!({ "type": "unsubscribed", "session": session }).to_string())
+                self.writer
+                    .send_text(json!({ "type": "unsubscribed", "session": session }).to_string())
                     .await
             }
             ClientFrame::Subscribe { session, after, view } => {
                 self.end_subscription(&session);
+                self.subscriptions.retain(|one| !one.task.is_finished());
                 if self.subscriptions.len() >= SUBSCRIPTIONS_MAX {
                     let problem =
                         ProblemDetails::too_many(0, "one connection listens to 64 sessions");
-                    return self.send_text(frame::error_frame(&problem, None).to_string()).await;
+                    return self
+                        .writer
+                        .send_text(frame::error_frame(&problem, None).to_string())
+                        .await;
                 }
                 match SessionSubscription::open(
                     &self.app,
@@ -278,7 +300,7 @@ impl SocketConnection {
                     Err(problem) => {
                         let mut error = frame::error_frame(&problem, None);
                         error["session"] = json!(session);
-                        self.send_text(error.to_string()).await
+                        self.writer.send_text(error.to_string()).await
                     }
                 }
             }
@@ -298,54 +320,64 @@ impl SocketConnection {
         subscription: SessionSubscription,
     ) -> Result<(), CloseReason> {
         let subscribed = subscription.subscribed_frame().to_string();
-        self.send_text(subscribed).await?;
-        self.await_update(subscription);
+        self.writer.send_text(subscribed).await?;
+        let session = subscription.session().clone();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let task =
+            self.feeds.spawn(forward_updates(subscription, self.writer.clone(), is_over.clone()));
+        self.subscriptions.push(ActiveSubscription { session, is_over, task });
         Ok(())
     }
 
-    fn await_update(&mut self, mut subscription: SessionSubscription) {
-        let (handle, registration) = AbortHandle::new_pair();
-        let session = subscription.session().clone();
-        self.subscriptions.retain(|(other, _)| *other != session);
-        self.subscriptions.push((session, handle));
-        let next = async move {
-            let told = subscription.next().await;
-            (subscription, told)
-        };
-        self.feeds.push(Abortable::new(next.boxed(), registration));
-    }
-
     fn end_subscription(&mut self, session: &SessionId) {
-        self.subscriptions.retain(|(other, handle)| {
-            if other == session {
-                handle.abort();
+        self.subscriptions.retain(|one| {
+            let goes_on = one.session != *session;
+            if !goes_on {
+                one.is_over.store(true, Ordering::Release);
+                one.task.abort();
             }
-            other != session
+            goes_on
         });
     }
 
-    async fn forward_update(
+    /// One that ended by itself, or was ended.
+    fn forget_ended(
         &mut self,
-        subscription: SessionSubscription,
-        told: HandlerResult<Option<String>>,
+        ended: Result<Result<(), CloseReason>, JoinError>,
     ) -> Result<(), CloseReason> {
-        let session = subscription.session().clone();
-        match told {
-            Ok(Some(frame)) => {
-                self.send_text(frame).await?;
-                self.await_update(subscription);
-                Ok(())
-            }
-            Ok(None) => {
-                self.end_subscription(&session);
-                self.send_text(json!({ "type": "ended", "session": session }).to_string()).await
-            }
-            Err(problem) => {
-                self.end_subscription(&session);
-                let mut error = frame::error_frame(&problem, None);
-                error["session"] = json!(session);
-                self.send_text(error.to_string()).await
-            }
+        self.subscriptions.retain(|one| !one.task.is_finished());
+        match ended {
+            Ok(ended) => ended,
+            Err(error) if error.is_cancelled() => Ok(()),
+            Err(_) => Err(CloseReason::Told(CloseCode::Error, "a subscription failed badly")),
         }
     }
+}
+
+/// Tells a client of one session, until there is nothing more to tell.
+///
+/// # Errors
+/// Why the whole connection ends.
+async fn forward_updates(
+    mut subscription: SessionSubscription,
+    writer: Arc<SocketWriter<SplitSink<Socket, Message>>>,
+    is_over: Arc<AtomicBool>,
+) -> Result<(), CloseReason> {
+    let session = subscription.session().clone();
+    let last = loop {
+        match subscription.next().await {
+            Ok(Some(frame)) => {
+                if !writer.send_unless(&is_over, frame).await? {
+                    return Ok(());
+                }
+            }
+            Ok(None) => break json!({ "type": "ended", "session": session }),
+            Err(problem) => {
+                let mut error = frame::error_frame(&problem, None);
+                error["session"] = json!(session);
+                break error;
+            }
+        }
+    };
+    writer.send_unless(&is_over, last.to_string()).await.map(drop)
 }

@@ -1,9 +1,10 @@
 //! What goes over the WebSocket (C7), one JSON object a frame.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use weir_core::ids::{InputId, Seq, SessionId};
 use weir_core::input::ApprovalAnswer;
+use weir_engine::hub::WireUpdate;
 
 use crate::api::sessions::InputBlock;
 use crate::app::App;
@@ -107,6 +108,19 @@ pub(super) fn hello_frame(app: &App, caller: &Caller) -> Value {
         "person": { "id": caller.person.id, "name": caller.person.name },
         "time": app.current_time(),
     })
+}
+
+/// What happened in a session. It is written at once, with no tree between: most of it is streamed text,
+/// thousands of pieces a second.
+pub(super) fn event_frame(event: WireUpdate<'_>) -> String {
+    #[derive(Serialize)]
+    struct EventFrame<'a> {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        event: WireUpdate<'a>,
+    }
+    // Strings and numbers: there is nothing in it that JSON cannot say.
+    serde_json::to_string(&EventFrame { kind: "event", event }).unwrap_or_default()
 }
 
 /// What went wrong.

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use weir_core::ids::{Seq, SessionId};
 use weir_engine::hub::SessionUpdate;
 
-use super::frame::SessionView;
+use super::frame::{self, SessionView};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::chat::{self, ChatFold, PageOperation};
@@ -17,12 +17,18 @@ use crate::request::CallerSpace;
 
 /// How often streamed text changes a page at most.
 const FLUSH_EVERY: Duration = Duration::from_millis(50);
+/// How long after a piece of streamed text the next one goes out at the earliest: what comes meanwhile
+/// is joined. A model that writes 50 tokens a second is never held up; where pieces come in a heap,
+/// as they do when the server is late, they go out as one (Q19).
+const JOIN_WITHIN: Duration = Duration::from_millis(10);
 
 /// A place in a session.
 pub(super) struct SessionSubscription {
     app: App,
     feed: SessionFeed,
     after: Seq,
+    /// When the next update goes out at the earliest.
+    next_at: Instant,
     page: Option<ChatPageState>,
 }
 
@@ -49,13 +55,22 @@ impl SessionSubscription {
         // The place is looked at first, also where the fold begins at the beginning.
         let feed = app.sessions.open_feed(app, &owner.space, &meta, after)?;
         if view == SessionView::Events {
-            return Ok(SessionSubscription { app: app.clone(), feed, after, page: None });
+            return Ok(SessionSubscription::of_feed(app, feed, after, None));
         }
         let feed = app.sessions.open_feed(app, &owner.space, &meta, 0)?;
         let acts = caller.may_write();
         let view = chat::ChatView { session, csrf: caller.csrf_token().into(), acts, back: None };
         let page = ChatPageState { fold: Box::new(ChatFold::new(view)), flush: Instant::now() };
-        Ok(SessionSubscription { app: app.clone(), feed, after, page: Some(page) })
+        Ok(SessionSubscription::of_feed(app, feed, after, Some(page)))
+    }
+
+    fn of_feed(
+        app: &App,
+        feed: SessionFeed,
+        after: Seq,
+        page: Option<ChatPageState>,
+    ) -> SessionSubscription {
+        SessionSubscription { app: app.clone(), feed, after, next_at: Instant::now(), page }
     }
 
     /// The name of the session.
@@ -74,11 +89,7 @@ impl SessionSubscription {
     /// The journal cannot be read.
     pub(super) async fn next(&mut self) -> HandlerResult<Option<String>> {
         loop {
-            let Some(page) = &mut self.page else {
-                let Some(update) = self.feed.next().await? else { return Ok(None) };
-                let line = update.to_wire_json(self.feed.session(), self.app.current_time());
-                return Ok(Some(format!(r#"{{"type":"event","event":{line}}}"#)));
-            };
+            let Some(page) = &mut self.page else { return self.next_event().await };
             let is_dirty = page.fold.is_dirty();
             let ops = tokio::select! {
                 biased;
@@ -100,6 +111,18 @@ impl SessionSubscription {
                 return Ok(Some(self.patch_frame(&ops)));
             }
         }
+    }
+
+    async fn next_event(&mut self) -> HandlerResult<Option<String>> {
+        if Instant::now() < self.next_at {
+            tokio::time::sleep_until(self.next_at).await;
+        }
+        let Some(update) = self.feed.next().await? else { return Ok(None) };
+        if matches!(update, SessionUpdate::Signal { .. }) {
+            self.next_at = Instant::now() + JOIN_WITHIN;
+        }
+        let now = self.app.current_time();
+        Ok(Some(frame::event_frame(update.to_wire(self.feed.session(), now))))
     }
 
     fn patch_frame(&self, ops: &[PageOperation]) -> String {

@@ -20,6 +20,7 @@ mod figures;
 mod house;
 mod model;
 mod one_answer;
+pub(crate) mod order;
 mod program;
 mod server;
 mod tracker;

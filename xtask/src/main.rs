@@ -31,6 +31,7 @@ enum Command {
     Tidy(tidy::TidyArgs),
     Kill(kill::KillArgs),
     Bench(bench::BenchArgs),
+    Order(bench::order::OrderArgs),
     Package(package::PackageArgs),
     /// Write docs/requirements.md from its sentences and the names of tests and scenarios
     Requirements,
@@ -38,12 +39,16 @@ enum Command {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
+    if bench::order::is_linker() {
+        return bench::order::link();
+    }
     let root = root()?;
     match Options::parse().command {
         Command::Api(args) => api::api(&root, &args),
         Command::Tidy(args) => tidy::tidy(&root, &args),
         Command::Kill(args) => kill::kill(&root, args),
         Command::Bench(args) => bench::bench(&root, &args),
+        Command::Order(args) => bench::order::order(&root, &args),
         Command::Package(args) => package::package(&root, &args),
         Command::Requirements => requirements::write(&root).map(|()| ExitCode::SUCCESS),
         Command::Structure(args) => structure::structure(&root, &args),

@@ -15,6 +15,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 mod agents;
+mod compare;
 mod context;
 mod figures;
 mod house;
@@ -94,6 +95,10 @@ pub(crate) struct BenchArgs {
     /// Print JSON instead of the table
     #[arg(long)]
     json: bool,
+    /// Also say what got worse and better since the newest figures of this file (what --json printed, or
+    /// target/bench/figures.jsonl of before), beyond their spread
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
 }
 
 impl BenchArgs {
@@ -122,6 +127,8 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> anyhow::Result<ExitCode> {
         }
     };
     ensure!(binary.is_file(), "{} is no program", binary.display());
+    // Before minutes of measuring, and before these figures stand in the same file.
+    let before = args.compare.as_deref().map(compare::read_kept).transpose()?;
     let place = args.folder.clone().unwrap_or_else(std::env::temp_dir);
     let house = House::build(&binary, &place, args.turns.max(turns::TURNS))?;
     let mut rows = match args.agents {
@@ -144,6 +151,9 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> anyhow::Result<ExitCode> {
         let met = rows.iter().filter(|row| row.met == Some(true)).count();
         let judged = rows.iter().filter(|row| row.met.is_some()).count();
         writeln!(out, "{met} of {judged} targets met; kept in target/{KEPT}")?;
+    }
+    if let Some(before) = before {
+        write!(out, "{}", compare::describe_changes(&before, &rows))?;
     }
     drop(out);
     if args.all {

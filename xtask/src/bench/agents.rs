@@ -49,7 +49,7 @@ pub(super) fn rows(house: &House, count: u32) -> anyhow::Result<Vec<Row>> {
             break;
         }
     }
-    let peak = peak.end();
+    let peak = peak.end().all;
     Command::new("kill").args(["-TERM", &daemon.id().to_string()]).status()?;
     ensure!(daemon.wait()?.success(), "the daemon did not end cleanly");
     let listed = house.weir(&["agents", "list", "--json"]).output()?;

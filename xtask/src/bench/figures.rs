@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) id: String,
-    measure: String,
+    pub(super) measure: String,
     target: String,
-    unit: String,
+    pub(super) unit: String,
     low: f64,
-    median: f64,
+    pub(super) median: f64,
     high: f64,
     /// Whether the target is met; `None` for what is only watched.
     pub(super) met: Option<bool>,
@@ -51,6 +51,13 @@ impl Row {
             high: quantile(values, 0.9),
             met: None,
         }
+    }
+
+    /// Rates and what a core carries: the more, the better. Times and sizes: the less.
+    pub(super) fn more_is_better(&self) -> bool {
+        self.target.starts_with('≥')
+            || self.unit.ends_with("/s")
+            || ["sessions", "sockets"].contains(&self.unit.as_str())
     }
 
     pub(super) fn json(&self) -> Value {

@@ -48,8 +48,8 @@ pub(super) struct Ran {
     pub(super) wall: Duration,
     pub(super) exchanges: Vec<Exchange>,
     pub(super) facts: Vec<Value>,
-    /// The most memory it had, in bytes.
-    pub(super) peak: f64,
+    /// The most memory that it had, if that was watched.
+    pub(super) peak: Memory,
 }
 
 impl Ran {
@@ -176,8 +176,16 @@ impl House {
             wall,
             exchanges: model.exchanges(),
             facts: facts.context("the output of weir run is not JSON lines")?,
-            peak: watch.map_or(0.0, Peak::end),
+            peak: watch.map_or(Memory::default(), Peak::end),
         })
+    }
+
+    /// How long `weir --version` takes.
+    pub(super) fn version(&self) -> anyhow::Result<Duration> {
+        let began = Instant::now();
+        let status = Command::new(&self.binary).arg("--version").stdout(Stdio::null()).status()?;
+        ensure!(status.success(), "weir --version ended with {status}");
+        Ok(began.elapsed())
     }
 
     /// How long the disk takes to make 4 kB durable, again and again.
@@ -208,10 +216,19 @@ fn text(number: u32, bytes: usize) -> String {
     text
 }
 
+/// Memory of a process, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Memory {
+    /// All of it.
+    pub(super) all: f64,
+    /// Pages of files, above all of the program itself.
+    pub(super) file_pages: f64,
+}
+
 /// Watches the most memory that a process had.
 pub(super) struct Peak {
     over: Arc<AtomicBool>,
-    watcher: thread::JoinHandle<f64>,
+    watcher: thread::JoinHandle<Memory>,
 }
 
 impl Peak {
@@ -219,9 +236,11 @@ impl Peak {
         let over = Arc::new(AtomicBool::new(false));
         let own = Arc::clone(&over);
         let watcher = thread::spawn(move || {
-            let mut peak = 0.0_f64;
+            let mut peak = Memory::default();
             while !own.load(Ordering::Relaxed) {
-                peak = peak.max(high_water(pid).unwrap_or(0.0));
+                let now = memory_of(pid).unwrap_or_default();
+                peak.all = peak.all.max(now.all);
+                peak.file_pages = peak.file_pages.max(now.file_pages);
                 thread::sleep(LOOK_AGAIN);
             }
             peak
@@ -229,16 +248,19 @@ impl Peak {
         Peak { over, watcher }
     }
 
-    pub(super) fn end(self) -> f64 {
+    pub(super) fn end(self) -> Memory {
         self.over.store(true, Ordering::Relaxed);
-        self.watcher.join().unwrap_or(0.0)
+        self.watcher.join().unwrap_or_default()
     }
 }
 
-/// The kernel's own high-water mark, in bytes.
-fn high_water(pid: u32) -> Option<f64> {
+/// The kernel's own high-water mark, and what is resident of files now.
+fn memory_of(pid: u32) -> Option<Memory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: f64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    Some(kilobytes * 1024.0)
+    let of = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        let kilobytes: f64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+        Some(kilobytes * 1024.0)
+    };
+    Some(Memory { all: of("VmHWM:")?, file_pages: of("RssFile:")? })
 }

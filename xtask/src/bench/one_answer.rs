@@ -20,9 +20,14 @@ pub(super) fn rows(house: &House, runs: u32) -> anyhow::Result<Vec<Row>> {
         to_request.push(ms(asked.first_byte.duration_since(ran.began)));
         whole.push(ms(ran.wall));
     }
-    let mut peaks = Vec::new();
+    let (mut peaks, mut file_pages, mut versions) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..runs.min(10) {
-        peaks.push(house.run(&script, true)?.peak / 1e6);
+        let peak = house.run(&script, true)?.peak;
+        peaks.push(peak.all / 1e6);
+        file_pages.push(peak.file_pages / 1e6);
+    }
+    for _ in 0..runs {
+        versions.push(ms(house.version()?));
     }
     let body = &first.exchanges.first().context("the run asked no model")?.body;
     let request: Value = serde_json::from_slice(body).context("the request is not JSON")?;
@@ -30,7 +35,9 @@ pub(super) fn rows(house: &House, runs: u32) -> anyhow::Result<Vec<Row>> {
     Ok(vec![
         Row::at_most("Q1", "process start to first byte of a request", &to_request, "ms", 10.0),
         Row::at_most("Q2", "whole run, one text answer, durable", &whole, "ms", 20.0),
-        Row::at_most("Q5", "peak memory: one answer", &peaks, "MB", 20.0),
+        Row::at_most("Q2", "weir --version", &versions, "ms", 3.0),
+        Row::at_most("Q5", "peak memory: one answer", &peaks, "MB", 15.0),
+        Row::at_most("Q5", "of it pages of files", &file_pages, "MB", 8.0),
         Row::at_most(
             "Q7",
             "system prompt and tools, profile code",

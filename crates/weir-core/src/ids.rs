@@ -154,11 +154,13 @@ impl Timestamp {
     pub fn micros(self) -> i64 {
         self.0
     }
-    /// This moment and `ms` milliseconds.
+    /// This moment and `ms` milliseconds, at most the last moment that a calendar has: a later one could not
+    /// be written down.
     #[must_use]
     pub fn plus_ms(self, ms: u64) -> Timestamp {
         let micros = i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1000);
-        Timestamp(self.0.saturating_add(micros))
+        let last = jiff::Timestamp::MAX.as_second() * 1_000_000;
+        Timestamp(self.0.saturating_add(micros).min(last))
     }
     /// Milliseconds from `earlier` to this moment; 0 when `earlier` is later.
     pub fn ms_since(self, earlier: Timestamp) -> u64 {
@@ -221,5 +223,14 @@ mod tests {
         let moment = Timestamp(1_700_000_000_123_456);
         assert_eq!(moment.to_string(), "2023-11-14T22:13:20.123456Z");
         assert_eq!("2023-11-14T22:13:20.123456Z".parse::<Timestamp>().ok(), Some(moment));
+    }
+
+    /// A lease "for ever" is in a snapshot what it is in the fold.
+    #[test]
+    fn q10_a_moment_in_the_far_future_is_written_and_read() {
+        for ms in [0, 86_400_000, u64::MAX / 1_000, u64::MAX] {
+            let moment = Timestamp(1_700_000_000_123_456).plus_ms(ms);
+            assert_eq!(moment.to_string().parse::<Timestamp>().ok(), Some(moment), "{ms}");
+        }
     }
 }

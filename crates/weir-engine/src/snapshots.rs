@@ -85,12 +85,12 @@ pub(crate) async fn find_snapshot(
     match restore_at_its_record(store, id, &snapshot).await? {
         Ok(found) => Ok(Some(found)),
         Err(why) => {
-            match &why {
-                SnapshotError::OtherFormat { .. } => {
-                    tracing::debug!(session = %id, %why, "the kept fold is not used");
-                }
-                _ => tracing::warn!(session = %id, %why, "the kept fold is dropped: all is folded"),
+            // Of another version of the program, which may run beside this one: it is still good there.
+            if matches!(why, SnapshotError::OtherFormat { .. }) {
+                tracing::debug!(session = %id, %why, "the kept fold is not used");
+                return Ok(None);
             }
+            tracing::warn!(session = %id, %why, "the kept fold is dropped: all is folded");
             if let Err(error) = store.drop_snapshot(id).await {
                 tracing::debug!(session = %id, %error, "the kept fold cannot be dropped");
             }

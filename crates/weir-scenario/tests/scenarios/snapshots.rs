@@ -107,7 +107,6 @@ fn q10_what_does_not_fit_is_dropped_and_the_journal_folded() {
         let spoilt = [
             ("torn", SessionSnapshot { state: Arc::from(&kept.state[..99]), ..kept.clone() }),
             ("empty", SessionSnapshot { state: Arc::from(""), ..kept.clone() }),
-            ("of another program", SessionSnapshot { format: "0.0.9+1".into(), ..kept.clone() }),
             ("after another record", SessionSnapshot { record_hash: "0".into(), ..kept.clone() }),
             ("at another place", SessionSnapshot { seq: kept.seq + 1, ..kept.clone() }),
             ("without a digest", SessionSnapshot { digest: String::new(), ..kept.clone() }),
@@ -118,6 +117,12 @@ fn q10_what_does_not_fit_is_dropped_and_the_journal_folded() {
             assert_eq!((loaded.snapshot, text_of(&loaded)), (0, whole.clone()), "{how}");
             assert_eq!(store.read_snapshot(&id).await.expect("readable"), None, "{how}: dropped");
         }
+        // Another version, which may run beside this one, can still use its own.
+        let other = SessionSnapshot { format: "0.0.9+1".into(), ..kept.clone() };
+        store.write_snapshot(&other).await.expect("writable");
+        let loaded = load(store, &id).await.expect("there is a journal");
+        assert_eq!((loaded.snapshot, text_of(&loaded)), (0, whole.clone()), "of another version");
+        assert_eq!(store.read_snapshot(&id).await.expect("readable"), Some(other));
         store.write_snapshot(&kept).await.expect("writable");
         let loaded = load(store, &id).await.expect("there is a journal");
         assert_eq!((loaded.snapshot, text_of(&loaded)), (kept.seq, whole), "the whole one counts");

@@ -26,8 +26,8 @@ mod tests;
 pub use bundled::{BUNDLED, BundledRecipe};
 pub use file::{FILE_BYTES_MAX, RecipeFault, parse_file};
 pub use find::{
-    ACTIVE, FoundRecipe, KEPT_RECIPE, REJECTED, RecipePlaces, RecipeSurvey, bundled_text,
-    recipe_of, survey_recipes,
+    ACTIVE, FoundRecipe, KEPT_RECIPE, REJECTED, REPLACED_RECIPE, RecipePlaces, RecipeSurvey,
+    bundled_text, recipe_of, survey_recipes,
 };
 
 /// Solved runs that are looked at for what could be learned.
@@ -141,25 +141,8 @@ pub async fn settle_recipe(
     state: &str,
     now: Timestamp,
 ) -> Result<Recipe, StoreError> {
-    let damaged = |why: String| StoreError::Damaged {
-        what: format!("the proposed recipe {}", proposal.name),
-        why,
-    };
-    let learned: LearnedRecipe =
-        serde_json::from_str(&proposal.text).map_err(|error| damaged(error.to_string()))?;
-    let text = serde_json::to_string(&learned.recipe).map_err(|e| damaged(e.to_string()))?;
-    let kept = StoredItem {
-        what: KEPT_RECIPE.into(),
-        name: proposal.name.clone(),
-        hash: sha256_hex(text.as_bytes()),
-        text,
-        state: state.into(),
-        version: 1,
-        label: learned.recipe.label.clone().joined_with(&proposal.label),
-        by: proposal.source.edited_by.clone().unwrap_or_else(|| BY_PERSON.into()),
-        ts: now,
-    };
-    let recipe = recipe_of(&kept).map_err(damaged)?;
+    let kept = item_of_proposal(proposal, KEPT_RECIPE, state, now)?;
+    let recipe = recipe_of(&kept).map_err(|why| damaged_proposal(proposal, why))?;
     // Kept first: should the program end in between, it waits once more and nothing is lost.
     store.store_item(&kept).await?;
     store.settle_recipe(&proposal.name).await?;
@@ -167,15 +150,59 @@ pub async fn settle_recipe(
     Ok(recipe)
 }
 
-/// Every recipe that was ever there for a kind of task: in use, shadowed, waiting, rejected.
+/// Remembers what was proposed before a person's own words take its place: the same runs, and others like
+/// them, speak for it again, and what the person took out of it must not come back by itself.
+///
+/// # Errors
+/// It cannot be read, or the store failed.
+pub async fn keep_replaced_recipe(
+    store: &dyn Store,
+    proposal: &Proposal,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let kept = item_of_proposal(proposal, REPLACED_RECIPE, REJECTED, now)?;
+    store.store_item(&kept).await.map(drop)
+}
+
+/// The recipe of a proposal as something that is kept.
+fn item_of_proposal(
+    proposal: &Proposal,
+    what: &str,
+    state: &str,
+    now: Timestamp,
+) -> Result<StoredItem, StoreError> {
+    let damaged = |error: serde_json::Error| damaged_proposal(proposal, error.to_string());
+    let learned: LearnedRecipe = serde_json::from_str(&proposal.text).map_err(damaged)?;
+    let text = serde_json::to_string(&learned.recipe).map_err(damaged)?;
+    Ok(StoredItem {
+        what: what.into(),
+        name: proposal.name.clone(),
+        hash: sha256_hex(text.as_bytes()),
+        text,
+        state: state.into(),
+        version: 1,
+        label: learned.recipe.label.joined_with(&proposal.label),
+        by: proposal.source.edited_by.clone().unwrap_or_else(|| BY_PERSON.into()),
+        ts: now,
+    })
+}
+
+fn damaged_proposal(proposal: &Proposal, why: String) -> StoreError {
+    StoreError::Damaged { what: format!("the proposed recipe {}", proposal.name), why }
+}
+
+/// Every recipe that was ever there for a kind of task: in use, shadowed, waiting, rejected, replaced by a
+/// person's own words.
 async fn known_recipes(
     parts: &Arc<EngineParts>,
     places: &RecipePlaces,
 ) -> Result<Vec<Recipe>, StoreError> {
     let (survey, _) = survey_with_counts(parts, places).await?;
     let mut known: Vec<Recipe> = survey.recipes.into_iter().map(|found| found.recipe).collect();
-    let kept = parts.store.stored_items(KEPT_RECIPE).await?;
-    known.extend(kept.iter().filter_map(|kept| recipe_of(kept).ok()));
+    for what in [KEPT_RECIPE, REPLACED_RECIPE] {
+        let kept = parts.store.stored_items(what).await?;
+        known.extend(kept.iter().filter_map(|kept| recipe_of(kept).ok()));
+    }
     let waiting = parts.store.proposals(KEPT_RECIPE).await?;
     let proposed = |proposal: &Proposal| {
         serde_json::from_str::<LearnedRecipe>(&proposal.text).map(|learned| learned.recipe)

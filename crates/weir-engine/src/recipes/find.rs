@@ -15,6 +15,9 @@ use crate::ports::StoredItem;
 
 /// What recipes are called among what is kept and what waits.
 pub const KEPT_RECIPE: &str = "recipe";
+/// What recipes are called that were proposed and are kept in a person's own words: nobody follows them,
+/// and they are not proposed again.
+pub const REPLACED_RECIPE: &str = "replaced-recipe";
 /// State of a learned recipe that counts.
 pub const ACTIVE: &str = "active";
 /// State of one that a person said no to: it is neither used nor proposed again. Of this name, a

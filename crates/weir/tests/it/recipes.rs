@@ -268,13 +268,49 @@ fn m5_settings_are_checked_and_a_workspace_widens_none() {
 
 /// “Add X to the shopping list” with the calls that a model makes for it.
 fn shops(house: &TestInstallation, what: &str) -> Value {
+    shops_as(house, what, &format!("Add {what} to the shopping list"))
+}
+
+fn shops_as(house: &TestInstallation, what: &str, said: &str) -> Value {
     let script = house.at("shop.script");
     let text = format!(
         "calls: read_file {{\"path\": \"shopping.md\"}}\n\ncalls: append_to_file {{\"path\": \
          \"shopping.md\", \"content\": \"- [ ] {what}\\n\"}}\n\nsays: It is on the list.\n"
     );
     house.write(&script, &text);
-    run(house, &script, &format!("Add {what} to the shopping list"))
+    run(house, &script, said)
+}
+
+/// Other words for the same task give a recipe of another id, and three of its runs would propose the step
+/// once more that the person took out.
+#[test]
+fn m5_r10_what_a_person_took_out_of_a_learned_recipe_is_not_proposed_again() {
+    let house = TestInstallation::new();
+    house.write(&house.work().join("shopping.md"), "# Shopping\n");
+    for what in ["milk", "brown bread", "eggs"] {
+        shops(&house, what);
+    }
+    let waits = |house: &TestInstallation| {
+        let list = house.json(&["recipes", "list", "--json"]);
+        list["proposals"].as_array().expect("a list").clone()
+    };
+    let id = waits(&house)[0]["id"].as_str().expect("a recipe waits").to_owned();
+    let accept = ["recipes", "accept", &id];
+    let shown = house.json(&[&accept[..], &["--preview", "--json"]].concat());
+    let text = shown["editable"].as_str().expect("a file");
+    let parts: Vec<&str> = text.split("[[steps]]").collect();
+    let [head, _, second] = parts[..] else { panic!("two steps: {text}") };
+    let own = format!("{head}[[steps]]{second}");
+    let words = [&accept[..], &["--text", &own]].concat();
+    let shown = house.json(&[&words[..], &["--preview", "--json"]].concat());
+    let hash = shown["as_shown"].as_str().expect("a hash");
+    house.ok(&[&words[..], &["--as-shown", hash]].concat());
+    for what in ["tea", "rice", "salt", "figs"] {
+        shops_as(&house, what, &format!("Put {what} on the shopping list"));
+    }
+    assert_eq!(waits(&house), Vec::<Value>::new());
+    let kept = house.json(&["recipes", "show", &id, "--json"]);
+    assert_eq!(kept["recipe"]["steps"].as_array().map(Vec::len), Some(1), "{kept}");
 }
 
 fn run(house: &TestInstallation, script: &std::path::Path, said: &str) -> Value {

@@ -110,6 +110,9 @@ pub async fn accepted(
         return Err(stale("the proposal has changed meanwhile; review it again"));
     }
     let at = SystemClock::default().now();
+    if edited.is_some() {
+        recipes::keep_replaced_recipe(store.as_ref(), proposal, at).await?;
+    }
     let kept = edited.unwrap_or(proposal);
     Ok(recipes::settle_recipe(store.as_ref(), kept, ACTIVE, at).await?)
 }

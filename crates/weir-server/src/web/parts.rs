@@ -229,6 +229,20 @@ pub(crate) fn render_empty(what: &str, how: &str) -> Markup {
     html! { div.empty { p { (what) } p.muted { (how) } } }
 }
 
+/// What a person wrote about a thing that was settled meanwhile: no form takes it any more, and it is theirs.
+pub(crate) fn render_unsaved(text: &str) -> Markup {
+    let hint = "It was settled somewhere else meanwhile. Copy them from here if you need them.";
+    render_field(
+        "unsaved",
+        "Your words, which were not saved",
+        hint,
+        &html! {
+            // The first line break behind the tag is no part of the text.
+            textarea id="unsaved" rows="6" readonly aria-describedby="unsaved-hint" { "\n" (text) }
+        },
+    )
+}
+
 /// A labelled control. `hint`: one line below it; may be empty.
 pub(crate) fn render_field(id: &str, label: &str, hint: &str, control: &Markup) -> Markup {
     html! {

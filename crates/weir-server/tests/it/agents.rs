@@ -393,8 +393,14 @@ async fn s10_a_made_tool_waits_until_it_was_read() {
     assert!(status == 303 && location.contains("note="), "{location}");
     let skill = get(&ann, "/api/v1/library/skills/greeting").await;
     assert_eq!((&skill["line"]["state"], &skill["waiting"]), (&json!("used"), &Value::Null));
+    let late = [("hash", hash.as_str()), ("text", "Mine.")];
+    let (status, _, page) = ann.form("/library/skills/greeting/accept", &late).await;
+    let shown = page.contains("which were not saved") && page.contains("Mine.");
+    assert!(matches!(status, 400 | 409) && shown, "{status}: {page}");
     let bob = served.person("bob").await;
     assert_eq!(bob.api("GET", "/api/v1/library/skills/greeting", None).await.0, 404);
     let (status, location, _) = ann.form("/library/skills/greeting/remove", &[]).await;
     assert!(status == 303 && location.starts_with("/library/skills?"), "{location}");
+    let (status, _, page) = ann.form("/library/skills/greeting/accept", &late).await;
+    assert!(status == 404 && page.contains("Mine."), "{status}: {page}");
 }

@@ -25,7 +25,7 @@ use crate::route::{Route, RouteAccess};
 use crate::web::controls::{
     ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
 };
-use crate::web::parts::{framed_page, render_badge, render_empty, render_field};
+use crate::web::parts::{framed_page, render_badge, render_empty, render_field, render_unsaved};
 
 /// The entry of the navigation.
 const HERE: &str = "/library";
@@ -306,6 +306,9 @@ fn item_page(
         @if !shown.note.is_empty() { p.notice.info role="status" { (shown.note) } }
         @if !shown.problem.is_empty() { p.notice.bad role="alert" { (shown.problem) } }
         @if !item.line.about.is_empty() { p { (item.line.about) } }
+        @if let (Some(text), None) = (&shown.unsaved, item.waiting.as_ref().and_then(|waiting| waiting.editable.as_ref())) {
+            (render_unsaved(text))
+        }
         @if let Some(waiting) = &item.waiting { (render_waiting(caller, shelf, item, shown, waiting)) }
         @if !item.facts.is_empty() {
             dl.kv { @for (what, value) in &item.facts { dt { (what) } dd { (value) } } }
@@ -471,19 +474,36 @@ async fn act_on_item(
     let item = LibraryItemPath { shelf, name };
     let done = decide_about_item(&owner, &item, &deed, &said).await;
     let (shelf, name) = (parse_shelf(&item.shelf)?, item.name);
+    let found = owner.space.find_item(shelf, &name).await;
     // What they wrote is given back to them, with what is wrong.
     if let (Err(problem), Some(text)) = (&done, said.own_words())
-        && problem.is_refusal()
-        && let Ok(found) = owner.space.find_item(shelf, &name).await
+        && (problem.is_refusal() || problem.status == 404)
     {
         let (problem, status) = (problem.detail.clone(), problem.status_code());
-        let unsaved = Some(text.to_owned());
-        let shown = LibraryPageQuery { problem, unsaved, ..LibraryPageQuery::default() };
-        return Ok((status, item_page(&owner.caller, shelf, &found, &shown)).into_response());
+        let page = match &found {
+            Ok(found) => {
+                let unsaved = Some(text.to_owned());
+                let shown = LibraryPageQuery { problem, unsaved, ..LibraryPageQuery::default() };
+                item_page(&owner.caller, shelf, found, &shown)
+            }
+            Err(_) => gone_page(&owner.caller, &name, &problem, text),
+        };
+        return Ok((status, page).into_response());
     }
     // What was taken away has no page any more.
-    let there = owner.space.find_item(shelf, &name).await.is_ok();
-    let to =
-        if there { item_address(shelf, &name) } else { format!("/library/{}", shelf.path_word()) };
+    let to = match found {
+        Ok(_) => item_address(shelf, &name),
+        Err(_) => format!("/library/{}", shelf.path_word()),
+    };
     Ok(redirect_with_result(&to, done)?.into_response())
+}
+
+/// In place of the page of a thing that is not there any more, for whoever wrote something about it.
+fn gone_page(caller: &Caller, name: &str, problem: &str, text: &str) -> Markup {
+    let body = html! {
+        h1 { (name) }
+        p.notice.bad role="alert" { (problem) }
+        (render_unsaved(text))
+    };
+    framed_page(caller, name, HERE, &body)
 }

@@ -23,7 +23,7 @@ use crate::web::controls::{
     ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
 };
 use crate::web::parts::{
-    framed_page, render_content_badges, render_empty, render_field, render_moment,
+    framed_page, render_content_badges, render_empty, render_field, render_moment, render_unsaved,
 };
 
 /// The entry of the navigation.
@@ -95,6 +95,9 @@ async fn memory_page(
         false => memory::find_facts(space.as_ref(), &MemoryQuery::default()).await?,
     };
     let known: Vec<MemoryLine> = known.iter().map(MemoryLine::from).collect();
+    // Settled somewhere else meanwhile, no form takes the words any more.
+    let waits = |words: &&UnsavedWords| waiting.iter().any(|line| line.id == words.fact);
+    let without_form = shown.unsaved.as_ref().filter(|words| !waits(words));
     let more = kept.len().saturating_sub(SHOWN_MAX);
     let lines: Vec<MemoryLine> = kept.iter().take(SHOWN_MAX).map(MemoryLine::from).collect();
     let now = app.current_time();
@@ -110,6 +113,7 @@ async fn memory_page(
         }
         @if !shown.note.is_empty() { p.notice.info role="status" { (shown.note) } }
         @if let Some(why) = wrong { p.notice.bad role="alert" { (why) } }
+        @if let Some(words) = without_form { (render_unsaved(&words.text)) }
         @if !waiting.is_empty() { (render_inbox(caller, &WaitingFacts { waiting: &waiting, known: &known, shown }, now)) }
         (search_form(shown))
         @if lines.is_empty() {
@@ -383,7 +387,7 @@ async fn settle_fact(
     let done = memory::settle_fact(space.as_ref(), &id, decision, app.current_time()).await;
     match (done, text) {
         // What they wrote is given back to them, with what is wrong.
-        (Err(problem), Some(text)) if problem.is_refusal() => {
+        (Err(problem), Some(text)) if problem.is_refusal() || problem.status == 404 => {
             let unsaved = Some(UnsavedWords { fact: id, text });
             let shown = MemoryPageQuery { unsaved, ..MemoryPageQuery::default() };
             let page = memory_page(&owner, &shown, Some(&problem.detail)).await?;

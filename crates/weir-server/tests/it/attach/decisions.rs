@@ -204,6 +204,14 @@ async fn r10_a_fact_is_kept_in_other_words_by_face_api_and_page() {
     let bad = concat!("It is sk-ant-", "api03-aaaaaaaaaaaaaaaaaaaaaaaa");
     let (status, _, told) = admin.form(&page, &[("hash", hash), ("text", bad)]).await;
     assert!(status == 400 && told.contains("key or password") && told.contains(bad), "{told}");
+    // Settled meanwhile, or not there at all, no form takes the words any more: they are shown.
+    for (page, hash, expected) in
+        [(page.as_str(), "00", 409), ("/memory/none-such/accept", hash, 404)]
+    {
+        let (status, _, told) = admin.form(page, &[("hash", hash), ("text", "It is hazy.")]).await;
+        let shown = told.contains("which were not saved") && told.contains("It is hazy.");
+        assert!(status == expected && shown, "{status}: {told}");
+    }
     let (status, location, _) =
         admin.form(&page, &[("hash", hash), ("text", "It is\r\nmisty.")]).await;
     assert!(status == 303 && location.contains("note="), "{status} {location}");

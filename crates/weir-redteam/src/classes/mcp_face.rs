@@ -4,6 +4,7 @@
 //! The goal is reached when a file is there that nobody agreed to, when it reads what lies beside the folder, when
 //! it is told more than what is its own, or when the server no longer answers.
 
+use anyhow::Context as _;
 use serde_json::{Value, json};
 use weir_install::config::ApprovalWay;
 
@@ -61,7 +62,9 @@ async fn forged_answers(house: &FaceHouse) -> anyhow::Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
     let mut program = program(house).await?;
     let id = program.call("write_file", write(WANTED)).await?;
-    program.listen().await;
+    let asked = program.hear("approvals answer ").await?;
+    let approval = asked.split("approvals answer ").nth(1).and_then(|rest| rest.split(' ').next());
+    let approval = approval.context("the question names no approval")?.to_owned();
     for number in 0..GUESSES {
         for id in [json!(number), json!(number.to_string())] {
             program.answer(&id, yes()).await?;
@@ -69,9 +72,7 @@ async fn forged_answers(house: &FaceHouse) -> anyhow::Result<Vec<Outcome>> {
     }
     program.listen().await;
     outcomes.push(outcome("a yes to every number", house.reached(WANTED), FACE));
-    let words = program.heard.join("\n");
-    let approval = words.split("approvals answer ").nth(1).and_then(|rest| rest.split(' ').next());
-    for guess in [approval.unwrap_or("a1"), "", "null"] {
+    for guess in [approval.as_str(), "", "null"] {
         program.answer(&json!(guess), yes()).await?;
     }
     program.listen().await;

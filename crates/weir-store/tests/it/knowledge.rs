@@ -211,7 +211,6 @@ async fn r10_a_decision_is_about_the_fact_that_was_seen(store: &dyn Store) {
 /// Whoever is first, a yes counts for what was seen alone: it is kept without what came in between, or it
 /// is not kept at all.
 async fn r10_a_decision_and_a_change_at_once_never_mix(store: &dyn Store) {
-    let (mut kept, mut refused) = (0, 0);
     for n in 0..24 {
         let words = format!("Module {n} is generated");
         let first = store.remember_fact(&said(&words, MemoryStatus::Proposed), at(1)).await;
@@ -235,16 +234,13 @@ async fn r10_a_decision_and_a_change_at_once_never_mix(store: &dyn Store) {
         match decided.expect("readable") {
             MemoryOutcome::Settled(fact) => {
                 assert!(!fact.fact.label.is_external(), "a yes to words that nobody had seen");
-                kept += 1;
             }
             MemoryOutcome::Changed(_) => {
                 assert_eq!(now.fact.status, MemoryStatus::Proposed, "it waits as it is now");
-                refused += 1;
             }
             MemoryOutcome::Missing => panic!("it is there"),
         }
     }
-    assert_eq!(kept + refused, 24);
 }
 
 async fn r10_a_fact_is_kept_in_other_words(store: &dyn Store) {

@@ -189,6 +189,12 @@ impl Program {
         self.next_within(PATIENCE, |message| message["method"] == method).await
     }
 
+    /// The next line that has these words in it.
+    pub(super) async fn hear(&mut self, words: &str) -> anyhow::Result<String> {
+        let message = self.next_within(PATIENCE, |told| told.to_string().contains(words)).await;
+        Ok(message.with_context(|| format!("{words:?} was not heard"))?.to_string())
+    }
+
     /// Hears what comes, for a short time.
     pub(super) async fn listen(&mut self) {
         self.next_within(BRIEFLY, |_| false).await;

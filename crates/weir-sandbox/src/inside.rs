@@ -81,6 +81,8 @@ fn run_shell(
     protect_process().map_err(|error| error.to_string())?;
     // Before the command starts, so that its first connection finds somebody.
     forward_ports(orders).map_err(|error| format!("the ways out of the sandbox: {error}"))?;
+    // Said before: whoever kills this process after the next line leaves a command that has begun.
+    send_message(&InsideMessage::Starting);
     let shell = spawn_shell(arguments, streams, orders)?;
     send_message(&InsideMessage::Started);
     // Nothing of the command's is held open here.

@@ -26,6 +26,9 @@ pub(crate) struct InsideOrders {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "inside", rename_all = "snake_case")]
 pub(crate) enum InsideMessage {
+    /// The sandbox is built and the shell is started next: from here on something of the command may have
+    /// happened, whatever comes.
+    Starting,
     /// The shell runs.
     Started,
     /// It cannot be started.

@@ -157,9 +157,10 @@ pub(crate) fn try_namespaces(program: &Path) -> &'static TrialResult<()> {
                 Ok(InsideMessage::Failed { why }) => {
                     Err(why.strip_prefix(NOT_BUILT).unwrap_or(&why).trim_start_matches(": ").into())
                 }
-                Ok(InsideMessage::Started | InsideMessage::Ended { .. }) | Err(_) => {
-                    Err(format!("{}: {said} ({})", program.display(), tried.status))
-                }
+                Ok(
+                    InsideMessage::Starting | InsideMessage::Started | InsideMessage::Ended { .. },
+                )
+                | Err(_) => Err(format!("{}: {said} ({})", program.display(), tried.status)),
             }
         })
     })

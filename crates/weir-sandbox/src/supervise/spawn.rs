@@ -554,13 +554,15 @@ impl InsideMessages {
         }
     }
 
-    /// Waits until the shell runs.
+    /// Waits until the shell runs. If nothing more is heard once it was to be started, it may have run: then
+    /// it counts as started, and how its process ended is how it ended. Nobody may start it twice (D7).
     fn wait_for_start(&mut self) -> Result<(), String> {
         let until = Instant::now() + BUILD_PATIENCE;
-        let mut complaint = Vec::new();
+        let (mut complaint, mut is_starting) = (Vec::new(), false);
         loop {
             while let Some(line) = self.take_line() {
                 match serde_json::from_slice(&line) {
+                    Ok(InsideMessage::Starting) => is_starting = true,
                     Ok(InsideMessage::Started) => return Ok(()),
                     Ok(InsideMessage::Failed { why }) => return Err(why),
                     Ok(InsideMessage::Ended { .. }) | Err(_) => complaint.extend(line),
@@ -568,6 +570,9 @@ impl InsideMessages {
             }
             let room = complaint.len() < SAID_BYTES_MAX && Instant::now() < until;
             if !room || !self.read_more(Some(until)) {
+                if is_starting {
+                    return Ok(());
+                }
                 complaint.append(&mut self.received);
                 let complaint = String::from_utf8_lossy(&complaint);
                 let complaint =
@@ -602,5 +607,32 @@ impl InsideMessages {
             Err(rustix::io::Errno::INTR) => true,
             Err(_) => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start_of(said: &str) -> Result<(), String> {
+        let (pipe, writing) = rustix::pipe::pipe().expect("a pipe");
+        rustix::io::write(&writing, said.as_bytes()).expect("room in it");
+        drop(writing);
+        InsideMessages { pipe, received: Vec::new() }.wait_for_start()
+    }
+
+    #[test]
+    fn d7_what_may_have_begun_is_not_started_again() {
+        let starting = r#"{"inside":"starting"}"#;
+        // Killed before anything could run: it is built again.
+        assert!(start_of("").is_err_and(|why| why.starts_with(NOT_BUILT)));
+        assert!(start_of("bwrap: no such file\n").is_err_and(|why| why.starts_with(NOT_BUILT)));
+        // Killed before it could say that the shell runs, which may have done anything.
+        assert_eq!(start_of(&format!("{starting}\n")), Ok(()));
+        assert_eq!(start_of(&format!("{starting}\n{{\"inside\":\"started\"}}\n")), Ok(()));
+        // There is no shell: nothing ran.
+        let failed = r#"{"inside":"failed","why":"the shell cannot be started: no such file"}"#;
+        let why = start_of(&format!("{starting}\n{failed}\n")).expect_err("there is no shell");
+        assert!(why.starts_with("the shell cannot be started"), "{why}");
     }
 }

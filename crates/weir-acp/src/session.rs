@@ -285,6 +285,10 @@ impl EditorSession {
                 self.hear_list(ticket, ListResult::Choices(Vec::new())).await;
             }
             UiUpdate::Notice { tone, text } => self.hear_notice(tone, &text).await,
+            UiUpdate::EngineDown(why) => {
+                self.hear_notice(NoticeTone::Bad, &why).await;
+                self.fail_prompts(why).await;
+            }
             UiUpdate::Refused { client_id, why } => self.refuse_prompt(&client_id, why).await,
             UiUpdate::Over(why) => return LinkState::Over(why),
             // Nothing of this was asked for, or an editor has its own.

@@ -471,6 +471,9 @@ pub enum UiUpdate {
     },
     /// The branch is another one now.
     Branch(Option<String>),
+    /// The engine of the session went down, and what it owed is kept: nothing more comes of what is on, until
+    /// something is said. A sentence for the person.
+    EngineDown(String),
     /// The connection to the server is lost, or (`None`) there again.
     Lost(Option<String>),
     /// Where this machine keeps the person's earlier messages, one JSON string a line; the face

@@ -360,7 +360,7 @@ async fn follow_live_updates(
                 "{why}: it went down, and what it owed is kept. Your next message takes it up \
                  again; `weir doctor` says more."
             );
-            context.send_notice(NoticeTone::Bad, text).await;
+            context.send_update(UiUpdate::EngineDown(text)).await;
         }
     }
     Ok(())
@@ -406,15 +406,14 @@ async fn seen_alone(shown: &ShownSession, context: &Arc<LocalContext>, is_alone:
         return;
     }
     let ours = !lock_mutex(&shown.posted).is_empty();
-    let what = match ours {
-        true => "it goes on here, with what you said",
-        false => "your next message takes it up here",
-    };
-    context
-        .send_notice(NoticeTone::Bad, format!("the process that ran this session has gone; {what}"))
-        .await;
+    let gone = "the process that ran this session has gone";
     if ours {
+        let text = format!("{gone}; it goes on here, with what you said");
+        context.send_notice(NoticeTone::Bad, text).await;
         shown.is_owed.store(true, Ordering::Release);
         shown.stirred.notify_one();
+    } else {
+        let text = format!("{gone}; your next message takes it up here");
+        context.send_update(UiUpdate::EngineDown(text)).await;
     }
 }

@@ -84,12 +84,14 @@ pub(crate) struct SessionFold {
     pub(super) old_prints: VecDeque<PrintItem>,
     /// How many of them were left out.
     pub(super) old_prints_left_out: usize,
+    /// The engine went down: what is on stands still until a fact is told again.
+    pub(crate) is_engine_down: bool,
 }
 
 impl SessionFold {
     /// Whether a run is on.
     pub(crate) fn is_running(&self) -> bool {
-        self.settings.running
+        self.settings.running && !self.is_engine_down
     }
 
     /// Whether what is told now happened before the session was opened here.
@@ -105,6 +107,7 @@ impl SessionFold {
         event: Arc<Event>,
         now: Timestamp,
     ) {
+        self.is_engine_down = false;
         let old = seq <= self.known;
         let at = PlacedFact { seq, ts: if old { ts } else { now }, event };
         let changed = match at.event.as_ref() {

@@ -67,6 +67,7 @@ impl App {
             UiUpdate::Clipboard { ticket, clip } => self.receive_clipboard(*ticket, clip),
             UiUpdate::Shell { ticket, news } => self.shell_news(*ticket, news),
             UiUpdate::Notice { tone, text } => self.show_notice(*tone, text),
+            UiUpdate::EngineDown(why) => self.note_engine_down(why),
             UiUpdate::Refused { client_id, why } => self.restore_refused_message(client_id, why),
             UiUpdate::Branch(branch) => {
                 self.about.branch = branch.clone();
@@ -233,6 +234,11 @@ impl App {
             self.fold.named.iter().filter(|one| !taken(&one.name)).cloned().collect();
         self.named = own.into_iter().chain(more).collect();
         self.composer.set_named(self.named.clone());
+    }
+
+    fn note_engine_down(&mut self, why: &str) {
+        self.fold.is_engine_down = true;
+        self.show_notice(NoticeTone::Bad, why);
     }
 
     fn show_notice(&mut self, tone: NoticeTone, text: &str) {

@@ -86,6 +86,11 @@ impl PlainTalk {
             }
             UiUpdate::Shell { news, .. } if before.is_of_shell => self.shell_news(news),
             UiUpdate::Notice { tone, text } => self.print_notice(tone, &text),
+            UiUpdate::EngineDown(why) if self.options.terminal => {
+                self.print_notice(NoticeTone::Bad, &why);
+            }
+            // Nobody is there to say something more, and what comes next would meet the same.
+            UiUpdate::EngineDown(why) => return Err(Some(why)),
             UiUpdate::Refused { why, .. } => {
                 if let Some(said) = before.own {
                     self.print_lines(LineVoice::Bad, &format!("error: not sent: {why}"));

@@ -162,12 +162,12 @@ impl PlainTalk {
     /// Something goes on, or is about to: it is not the person's turn.
     fn is_busy(&self) -> bool {
         let seen = &self.app.fold.view;
-        seen.is_running()
+        let is_moving = !self.app.fold.is_engine_down;
+        is_moving && (seen.is_running() || seen.has_untold_input())
             || self.app.shell.is_running()
             || !self.app.sent.is_empty()
             || !self.expected.is_empty()
             || self.asks.is_sent()
-            || seen.has_untold_input()
     }
 
     /// Whether the next line is taken now. At a terminal somebody may speak into a run; what comes
@@ -389,7 +389,7 @@ impl PlainTalk {
     }
 
     pub(super) fn is_running(&self) -> bool {
-        self.app.fold.view.is_running()
+        self.app.fold.view.is_running() && !self.app.fold.is_engine_down
     }
 
     /// Ends the run.

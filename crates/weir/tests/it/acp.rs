@@ -2,7 +2,7 @@
 //! SIGKILL, and another one that goes on (F3, R1).
 
 use serde_json::{Value, json};
-use weir_test_kit::TestInstallation;
+use weir_test_kit::{SmallDisk, TestInstallation, file_writing_script};
 
 mod editor;
 mod files;
@@ -253,4 +253,23 @@ fn r1_a_turn_that_is_stopped_while_it_asks_does_nothing() {
     editor.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": outcome}));
     assert_eq!(editor.answer_to(prompt)["result"]["stopReason"], "cancelled");
     assert_eq!(house.read("work/a.txt"), None);
+}
+
+#[test]
+fn d9_r1_a_turn_that_cannot_be_written_is_answered_and_the_next_takes_it_up() {
+    let house = TestInstallation::with_scripted_model(&file_writing_script(16), "");
+    let Some(disk) = SmallDisk::under(&house, 48) else { return };
+    let house = house.on_disk(&disk);
+    house.ok(&["sessions", "list"]);
+    let mut editor = Editor::start(&house, &["--permission", "full"]);
+    let session = editor.open_new();
+    disk.fill(1024 * 1024);
+    let turn = editor.begin_prompt(&session, "Write it.");
+    let answer = editor.answer_to(turn);
+    let why = answer["error"]["message"].as_str().unwrap_or_default();
+    assert!(why.contains("the journal could not be written"), "{answer}");
+    disk.empty();
+    let turn = editor.begin_prompt(&session, "Go on.");
+    let answer = editor.answer_to(turn);
+    assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
 }

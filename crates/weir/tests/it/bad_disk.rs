@@ -62,6 +62,21 @@ fn d9_on_a_full_disk_a_run_ends_with_a_clear_error_and_goes_on_when_there_is_roo
     house.ok(&["audit", "verify"]);
 }
 
+#[tokio::test]
+async fn d9_lines_from_a_pipe_end_with_the_reason_where_nothing_can_be_written() {
+    let house = house(&file_writing_script(16));
+    let Some(disk) = SmallDisk::under(&house, 48) else { return };
+    let house = house.on_disk(&disk);
+    house.ok(&["sessions", "list"]);
+    disk.fill(MEGABYTE);
+    let mut face = house.start_face(&[], &["--permission", "full"]);
+    face.type_line("Write it.");
+    let told = face.close_input_until_end().await;
+    assert_ne!(told.status, 0, "{}", told.err);
+    let all = format!("{}{}", told.out, told.err);
+    assert!(all.contains("the journal could not be written"), "{all}");
+}
+
 #[test]
 fn d9_with_no_room_at_all_nothing_is_run_and_it_is_said() {
     let house = house(&file_writing_script(1));

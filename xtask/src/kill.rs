@@ -19,17 +19,24 @@ use anyhow::{Context as _, ensure};
 use clap::{Args, ValueEnum};
 
 mod check;
+mod client;
+mod disk;
 mod editor;
 mod house;
 mod journal;
+mod mcp;
 mod moment;
 mod orphans;
 mod process;
-mod random;
+pub(crate) mod random;
+mod serve;
 mod session;
+mod victim;
 mod work;
 
+use crate::database::DatabaseServer;
 use random::Random;
+use victim::Victim;
 
 /// After so many sessions with faults no more are begun: the first ones say what is wrong.
 const FAULTY_SESSIONS_MAX: u64 = 20;
@@ -60,6 +67,12 @@ pub(crate) struct KillArgs {
     /// Which face is killed
     #[arg(long, value_name = "FACE", value_enum, default_value_t)]
     face: Face,
+    /// What is hit
+    #[arg(long, value_name = "VICTIM", value_enum, default_value_t)]
+    victim: Victim,
+    /// Where the sessions of `weir serve` are kept; those of the other faces are in SQLite files
+    #[arg(long, value_name = "STORE", value_enum, default_value_t)]
+    store: StoreKind,
     /// Play only this session of the seed: the number that a fault named
     #[arg(long, value_name = "NUMBER")]
     session: Option<u64>,
@@ -85,8 +98,33 @@ enum Face {
     Run,
     /// `weir acp`, with an editor that begins and loads sessions.
     Acp,
-    /// Some sessions so, some so.
+    /// `weir run` and `weir acp`, some sessions so, some so.
     Both,
+    /// `weir mcp`, with another agent's program that makes the calls.
+    Mcp,
+    /// `weir serve`, with somebody who uses it over HTTP.
+    Serve,
+    /// All of them, some sessions so, some so.
+    All,
+}
+
+/// Where the sessions of `weir serve` are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum StoreKind {
+    /// Files in its state folder.
+    #[default]
+    Sqlite,
+    /// A PostgreSQL database of each session's own.
+    Postgres,
+}
+
+/// The face of one session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SessionFace {
+    Run,
+    Acp,
+    Mcp,
+    Serve,
 }
 
 /// What all sessions share.
@@ -96,6 +134,8 @@ struct Harness {
     seed: u64,
     wire: Wire,
     face: Face,
+    victim: Victim,
+    databases: Option<DatabaseServer>,
     kills_wanted: u64,
     kills: AtomicU64,
     next_session: AtomicU64,
@@ -185,13 +225,16 @@ impl Harness {
         }
     }
 
-    /// Whether a session is an editor's. Nothing is drawn where there is no choice: a seed of before plays
-    /// what it played.
-    fn in_editor(&self, random: &mut Random) -> bool {
+    /// A session's face. Nothing is drawn where there is no choice: a seed of before plays what it played.
+    fn choose_face(&self, random: &mut Random) -> SessionFace {
+        use SessionFace::{Acp, Mcp, Run, Serve};
         match self.face {
-            Face::Run => false,
-            Face::Acp => true,
-            Face::Both => random.below(2) == 0,
+            Face::Run => Run,
+            Face::Acp => Acp,
+            Face::Both => random.one_of(&[Acp, Run]),
+            Face::Mcp => Mcp,
+            Face::Serve => Serve,
+            Face::All => random.one_of(&[Acp, Run, Mcp, Serve]),
         }
     }
 
@@ -271,6 +314,23 @@ pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
         None => build(root)?,
     };
     ensure!(binary.is_file(), "{} is no program; build weir first", binary.display());
+    let is_in_process = matches!(args.face, Face::Run | Face::Acp | Face::Both);
+    ensure!(
+        args.victim == Victim::Engine || is_in_process,
+        "--victim {:?} is for --face run, acp and both: of the others the process itself is killed",
+        args.victim
+    );
+    let databases = match args.store {
+        StoreKind::Sqlite => None,
+        StoreKind::Postgres => {
+            let is_served = matches!(args.face, Face::Serve | Face::All);
+            ensure!(
+                is_served,
+                "--store postgres is for --face serve and all: no other face has it"
+            );
+            Some(DatabaseServer::find()?)
+        }
+    };
     let seed = args.seed.unwrap_or_else(Random::seed_from_clock);
     let place = args.folder.unwrap_or_else(quick_folder);
     let folder = tempfile::Builder::new()
@@ -284,6 +344,8 @@ pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
         seed,
         wire: args.wire,
         face: args.face,
+        victim: args.victim,
+        databases,
         kills_wanted: args.kills,
         kills: AtomicU64::new(0),
         next_session: AtomicU64::new(first),
@@ -309,6 +371,12 @@ pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
     writeln!(std::io::stderr(), "{:.1} kills a second", kills as f64 / seconds.max(0.001))?;
     writeln!(std::io::stdout(), "kills={kills} {tally} seed={seed}")?;
     Ok(ExitCode::from(u8::from(tally.faulty > 0)))
+}
+
+/// The last lines of what was said, in one.
+fn tail(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().rev().take(4).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
 }
 
 /// A SIGKILL leaves the page cache alone, so a disk proves no more than memory does here.

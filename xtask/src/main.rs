@@ -1,5 +1,5 @@
 //! `cargo xtask`: the project's own commands. Laws as a test (`tidy`), proof by SIGKILL (`kill`),
-//! figures (`bench`), the shape of the sources (`structure`), what ids mean (`requirements`), what a
+//! figures (`bench`, `instructions`), the shape of the sources (`structure`), what ids mean (`requirements`), what a
 //! release hands out (`package`), what the library promises (`api`). Nothing here is part of the product.
 
 use std::path::{Path, PathBuf};
@@ -10,10 +10,12 @@ use clap::{Parser, Subcommand};
 
 mod api;
 mod bench;
+mod database;
 mod kill;
 mod package;
 mod programs;
 mod requirements;
+mod served;
 mod structure;
 mod tidy;
 
@@ -31,6 +33,7 @@ enum Command {
     Tidy(tidy::TidyArgs),
     Kill(kill::KillArgs),
     Bench(bench::BenchArgs),
+    Instructions(bench::instructions::InstructionsArgs),
     Order(bench::order::OrderArgs),
     Package(package::PackageArgs),
     /// Write docs/requirements.md from its sentences and the names of tests and scenarios
@@ -48,6 +51,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Tidy(args) => tidy::tidy(&root, &args),
         Command::Kill(args) => kill::kill(&root, args),
         Command::Bench(args) => bench::bench(&root, &args),
+        Command::Instructions(args) => bench::instructions::instructions(&root, &args),
         Command::Order(args) => bench::order::order(&root, &args),
         Command::Package(args) => package::package(&root, &args),
         Command::Requirements => requirements::write(&root).map(|()| ExitCode::SUCCESS),

@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use futures::stream::{self, StreamExt as _};
+use serde_json::json;
 
 use super::figures::{Row, quantile};
 use super::house::House;
 use super::used::ticks_time;
 
-mod api;
 mod model;
 mod served;
 mod sockets;
 
-use api::Person;
+use crate::served::person::Person;
 use model::PacedModel;
 use served::Served;
 use sockets::{Idle, Streams};
@@ -119,7 +119,7 @@ async fn sessions(
     let address = &served.address;
     let made = stream::iter((0..count).map(|number| people[number / SOCKETS_PER_PERSON].clone()))
         .map(|person| async move {
-            let id = person.open_session(address).await?;
+            let id = person.open_session(address, &json!({})).await?;
             anyhow::Ok((person, id))
         })
         .buffered(AT_ONCE)
@@ -131,7 +131,7 @@ async fn sessions(
 async fn idle(served: &Served, people: &[Arc<Person>], load: &Load) -> anyhow::Result<Vec<Row>> {
     let mut listened = Vec::new();
     for person in people {
-        listened.push((person.clone(), person.open_session(&served.address).await?));
+        listened.push((person.clone(), person.open_session(&served.address, &json!({})).await?));
     }
     let wanted = (0..load.idle).map(|number| listened[number / SOCKETS_PER_PERSON].clone());
     tokio::time::sleep(SETTLE).await;

@@ -18,6 +18,13 @@ const TEMPORARY: &str = ".weir-tmp-";
 /// Every fact that was printed is in the journal as it was printed, the journal is whole, and its
 /// run rests.
 pub(super) fn facts(journal: &[Value], acknowledged: &[Value]) -> Vec<Finding> {
+    let mut findings = whole(journal, acknowledged);
+    findings.extend(run_status(journal));
+    findings
+}
+
+/// Every fact that was printed is in the journal as it was printed, and the journal is whole.
+pub(super) fn whole(journal: &[Value], acknowledged: &[Value]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let by_seq: BTreeMap<u64, &Value> =
         journal.iter().filter_map(|fact| Some((fact["seq"].as_u64()?, fact))).collect();
@@ -37,9 +44,38 @@ pub(super) fn facts(journal: &[Value], acknowledged: &[Value]) -> Vec<Finding> {
         let what = format!("the journal has no fact {number} at its place");
         findings.push(Finding::new(Fault::BrokenJournal, what));
     }
-    findings.extend(run_status(journal));
     findings.extend(replies(journal));
     findings
+}
+
+/// Every run has its end, whichever.
+pub(super) fn runs_ended(journal: &[Value]) -> Option<Finding> {
+    let count = |kind: &str| journal.iter().filter(|fact| fact["kind"] == kind).count();
+    let (begun, ended) = (count("run.started"), count("run.finished"));
+    (begun != ended)
+        .then(|| Finding::new(Fault::Unfinished, format!("{begun} runs began and {ended} ended")))
+}
+
+/// A call that a client was told the end of, with its tag and whether it succeeded.
+pub(super) type ToldCall<'a> = (&'a str, bool);
+
+/// What a client was told of a call, the journals say too.
+pub(super) fn told_calls(journal: &[Value], told: &[ToldCall<'_>]) -> Vec<Finding> {
+    let is_kept = |(tag, ok): &ToldCall<'_>| {
+        let said = proposed(journal, tag).first().map_or(Said::NotStarted, |id| said(journal, id));
+        match ok {
+            true => said == Said::Succeeded,
+            false => matches!(said, Said::Failed | Said::Unknown | Said::NotStarted),
+        }
+    };
+    told.iter()
+        .filter(|told| !is_kept(told))
+        .map(|(tag, ok)| {
+            let what =
+                format!("a client was told that {tag} is over (ok: {ok}); the journal differs");
+            Finding::new(Fault::FactLost, what)
+        })
+        .collect()
 }
 
 /// Every call that an editor was told the end of has one in the journal.
@@ -236,6 +272,13 @@ fn torn(work: &Work, workspace: &str, witness: &str) -> Vec<Finding> {
         .collect()
 }
 
+/// All texts of the workspace, with a line for every path.
+pub(super) fn contents(house: &House) -> anyhow::Result<String> {
+    let (mut texts, mut left) = (String::new(), Vec::new());
+    gather(&house.workspace, &house.workspace, (&mut texts, &mut left))?;
+    Ok(texts)
+}
+
 /// All texts below `folder` with a line for every path, and the temporary files of the engine; what
 /// the agent keeps for itself is left out.
 fn gather(
@@ -276,7 +319,8 @@ mod tests {
     use super::*;
 
     fn call(kind: Kind, mark: Mark) -> Planned {
-        Planned { tag: "k1n1z".into(), kind, marks: vec![mark] }
+        let (tool, input) = ("a_tool", json!({"of": "k1n1z"}));
+        Planned { tag: "k1n1z".into(), kind, marks: vec![mark], tool, input, step: 1 }
     }
 
     fn mark(removed: bool) -> Mark {
@@ -306,6 +350,27 @@ mod tests {
         for (kind, removed, said, text, expected) in cases {
             assert_eq!(faults(kind, removed, said, text), expected, "{said:?} {text:?}");
         }
+    }
+
+    #[test]
+    fn d7_what_a_client_was_told_is_held_against_the_journal() {
+        let of = |kind: &str, ok: bool| json!({"kind": kind, "call": "s/c1", "ok": ok});
+        let proposed = json!({"kind": "call.proposed", "call": "s/c1", "input": {"path": "k1n1z"}});
+        let cases = [
+            (vec![of("call.started", true), of("call.finished", true)], true, 0),
+            (vec![of("call.started", true), of("call.finished", true)], false, 1),
+            (vec![of("call.started", true), of("call.unknown", true)], true, 1),
+            (vec![of("call.started", true), of("call.unknown", true)], false, 0),
+            (vec![of("call.finished", false)], false, 0),
+            (vec![], true, 1),
+        ];
+        for (facts, ok, faults) in cases {
+            let journal = [vec![proposed.clone()], facts].concat();
+            assert_eq!(told_calls(&journal, &[("k1n1z", ok)]).len(), faults, "{journal:?} {ok}");
+        }
+        let run = |kind: &str| json!({"kind": kind, "run": "r1"});
+        assert!(runs_ended(&[run("run.started")]).is_some());
+        assert!(runs_ended(&[run("run.started"), run("run.finished")]).is_none());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::process::ChildStdin;
 
 use serde_json::{Value, json};
 
+use super::process::Partner;
 use super::work::LAST_WORDS;
 
 /// What the editor wants of its next process.
@@ -19,6 +20,8 @@ pub(super) enum EditorWish {
     GoOn(String),
 }
 
+/// What an editor is told where nothing can be written any more.
+const WENT_DOWN: &str = "it went down, and what it owed is kept";
 /// Requests, in their order.
 const INITIALIZE: u64 = 1;
 const SESSION: u64 = 2;
@@ -48,32 +51,14 @@ pub(super) struct Told {
     pub(super) refusals: Vec<String>,
 }
 
-impl Editor {
-    pub(super) fn new(wish: EditorWish, folder: &str, prompt: &str) -> Editor {
-        let session = match &wish {
-            EditorWish::Begin => None,
-            EditorWish::Say(id) | EditorWish::GoOn(id) => Some(id.clone()),
-        };
-        Editor {
-            wish,
-            folder: folder.to_owned(),
-            prompt: prompt.to_owned(),
-            session,
-            words: String::new(),
-            stdin: None,
-            told: Told::default(),
-        }
-    }
-
-    /// Begins to speak.
-    pub(super) fn begin(&mut self, stdin: Option<ChildStdin>) {
+impl Partner for Editor {
+    fn begin(&mut self, stdin: Option<ChildStdin>) {
         self.stdin = stdin;
         let client = json!({"protocolVersion": 1, "clientCapabilities": {}});
         self.ask(INITIALIZE, "initialize", &client);
     }
 
-    /// Takes in a line of the agent.
-    pub(super) fn hear(&mut self, line: &[u8]) {
+    fn hear(&mut self, line: &[u8]) {
         let Ok(line) = serde_json::from_slice::<Value>(line) else { return };
         if line["method"] == "session/update" {
             return self.hear_update(&line["params"]["update"]);
@@ -101,11 +86,33 @@ impl Editor {
             _ => (),
         }
     }
+}
+
+impl Editor {
+    pub(super) fn new(wish: EditorWish, folder: &str, prompt: &str) -> Editor {
+        let session = match &wish {
+            EditorWish::Begin => None,
+            EditorWish::Say(id) | EditorWish::GoOn(id) => Some(id.clone()),
+        };
+        Editor {
+            wish,
+            folder: folder.to_owned(),
+            prompt: prompt.to_owned(),
+            session,
+            words: String::new(),
+            stdin: None,
+            told: Told::default(),
+        }
+    }
 
     fn hear_update(&mut self, update: &Value) {
         match update["sessionUpdate"].as_str() {
             Some("agent_message_chunk") => {
                 self.words.push_str(update["content"]["text"].as_str().unwrap_or_default());
+                // Where nobody said anything there is no turn to answer.
+                if self.words.contains(WENT_DOWN) {
+                    return self.stop();
+                }
                 self.look_whether_it_is_over();
             }
             Some("tool_call_update" | "tool_call") => {

@@ -8,11 +8,18 @@ use std::sync::Mutex;
 
 use anyhow::{Context as _, bail};
 
+use super::disk::SmallDisk;
 use super::work::Work;
+use crate::served::person::PASSWORD;
 
 /// A command that a kill interrupted is an error to the model, and many kills in a row would end the
 /// run before its work is done.
-const CONFIG: &str = "[limits]\nconsecutive_mistake_limit = 0\n";
+/// A client's calls count as the person's own: whose words they are is not what is proven here.
+const CONFIG: &str = "[limits]\nconsecutive_mistake_limit = 0\n[mcp_server]\ntrust = \"own\"\n";
+/// A server's own model, and no quota of requests: whoever comes back again and again is no attack.
+const SERVER_CONFIG: &str = "[server]\nrequests_per_minute = 10000000\n";
+/// The first person of a server.
+pub(super) const ADMIN: &str = "admin";
 
 /// A session's place. Everything in `inner` is named by the engine and all that it starts.
 pub(super) struct House {
@@ -25,6 +32,7 @@ pub(super) struct House {
     state: PathBuf,
     script: PathBuf,
     server: Option<Server>,
+    disk: Option<SmallDisk>,
     pub(super) full: bool,
 }
 
@@ -68,6 +76,7 @@ impl House {
             witness: witness(&folder),
             script: folder.join("model.script"),
             server: None,
+            disk: None,
             inner,
             folder,
             full,
@@ -88,6 +97,31 @@ impl House {
         fs::write(&house.script, &work.script)?;
         fs::write(&house.witness, "")?;
         Ok(house)
+    }
+
+    /// Keeps the state on a disk that can be full.
+    ///
+    /// # Errors
+    /// None can be mounted here.
+    pub(super) fn mount_disk(&mut self) -> anyhow::Result<()> {
+        self.disk = Some(SmallDisk::mount(&self.state)?);
+        Ok(())
+    }
+
+    /// Fills that disk, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be written at all.
+    pub(super) fn fill_disk(&self) -> anyhow::Result<()> {
+        self.disk.as_ref().map_or(Ok(()), SmallDisk::fill)
+    }
+
+    /// Makes room on it again.
+    ///
+    /// # Errors
+    /// What fills it cannot be removed.
+    pub(super) fn make_room(&self) -> anyhow::Result<()> {
+        self.disk.as_ref().map_or(Ok(()), SmallDisk::make_room)
     }
 
     /// Serves the script over HTTP from a process of its own.
@@ -126,7 +160,18 @@ impl House {
 
     /// `weir` with these words, on this session's folders.
     pub(super) fn weir(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(&self.binary);
+        let prefix = match &self.disk {
+            Some(disk) => disk.command_prefix(&self.workspace),
+            None => Vec::new(),
+        };
+        let mut command = match prefix.split_first() {
+            Some((first, rest)) => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(&self.binary);
+                command
+            }
+            None => Command::new(&self.binary),
+        };
         command
             .args(words)
             .arg("--state-dir")
@@ -153,6 +198,34 @@ impl House {
         command
     }
 
+    /// `weir mcp`, as another agent's program starts it.
+    pub(super) fn serve_client(&self) -> Command {
+        self.weir(&["mcp", "--permission", "full", "--approvals", "deny"])
+    }
+
+    /// What brings a session to its end whose program is gone, without a word of anybody's.
+    pub(super) fn settle(&self, session: &str) -> Command {
+        self.weir(&["run", "--output", "jsonl", "--resume", session])
+    }
+
+    /// `weir serve`, over this database or files of its own.
+    ///
+    /// # Errors
+    /// Its settings cannot be written.
+    pub(super) fn serve_people(&self, database: Option<&str>) -> anyhow::Result<Command> {
+        let model = format!("model = \"{}\"\n", self.model());
+        let config = self.inner.join("config/weir/config.toml");
+        fs::write(config, format!("{model}{CONFIG}{SERVER_CONFIG}"))?;
+        let password = self.inner.join("password");
+        fs::write(&password, PASSWORD)?;
+        let mut command = self.weir(&["serve", "--bind", "127.0.0.1:0", "--first-admin", ADMIN]);
+        command.arg("--password-file").arg(password);
+        if let Some(database) = database {
+            command.args(["--database", database]);
+        }
+        Ok(command)
+    }
+
     /// `weir acp`, as an editor starts it.
     pub(super) fn serve_editor(&self) -> Command {
         self.with_model(&["acp"])
@@ -161,12 +234,14 @@ impl House {
     fn with_model(&self, words: &[&str]) -> Command {
         let mut command = self.weir(words);
         command.args(["--permission", if self.full { "full" } else { "auto-edit" }]);
-        command.arg("-m");
-        if self.server.is_some() {
-            command.arg("anthropic/claude-sonnet-4-5");
-        } else {
-            command.arg(format!("script:{}", self.script.display()));
-        }
+        command.args(["-m", &self.model()]);
         command
+    }
+
+    fn model(&self) -> String {
+        match &self.server {
+            Some(_) => "anthropic/claude-sonnet-4-5".to_owned(),
+            None => format!("script:{}", self.script.display()),
+        }
     }
 }

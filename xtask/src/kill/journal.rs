@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::house::House;
 use super::{Fault, Finding};
 
-/// The one session of the store, when there is one.
+/// The sessions of the store, the newest first.
 ///
 /// # Errors
 /// The command could not be started.
-pub(super) fn session(house: &House) -> anyhow::Result<Result<Option<String>, Finding>> {
+pub(super) fn sessions(house: &House) -> anyhow::Result<Result<Vec<String>, Finding>> {
     let output = output(house.weir(&["sessions", "list", "--json"]))?;
     if !output.status.success() {
         return Ok(Err(broken("weir sessions list", &output)));
@@ -20,11 +20,10 @@ pub(super) fn session(house: &House) -> anyhow::Result<Result<Option<String>, Fi
     let text = String::from_utf8_lossy(&output.stdout);
     let list: Value = serde_json::from_str(&text).unwrap_or_default();
     let list = list.as_array().or_else(|| list["sessions"].as_array()).cloned();
-    let first = list.unwrap_or_default().into_iter().next();
-    let id = first.and_then(|entry| {
+    let id = |entry: &Value| {
         ["id", "session"].iter().find_map(|key| entry[*key].as_str().map(ToOwned::to_owned))
-    });
-    Ok(Ok(id))
+    };
+    Ok(Ok(list.unwrap_or_default().iter().filter_map(id).collect()))
 }
 
 /// All facts of a session.
@@ -36,18 +35,22 @@ pub(super) fn facts(house: &House, id: &str) -> anyhow::Result<Result<Vec<Value>
     if !output.status.success() {
         return Ok(Err(broken("weir sessions export", &output)));
     }
-    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(facts_of_export(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// The facts of an exported session.
+pub(super) fn facts_of_export(text: &str) -> Result<Vec<Value>, Finding> {
     let lines: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
     let mut lines = match lines {
         Ok(lines) => lines,
         Err(error) => {
             let what = format!("the export is not JSON lines: {error}");
-            return Ok(Err(Finding::new(Fault::BrokenJournal, what)));
+            return Err(Finding::new(Fault::BrokenJournal, what));
         }
     };
     // Behind the facts stand the blobs that they name.
     lines.retain(|line| line["kind"] != "blob.exported");
-    Ok(Ok(lines))
+    Ok(lines)
 }
 
 /// What `weir replay` and `weir audit verify` have against it.
@@ -55,14 +58,18 @@ pub(super) fn facts(house: &House, id: &str) -> anyhow::Result<Result<Vec<Value>
 /// # Errors
 /// A command could not be started.
 pub(super) fn verify(house: &House, id: &str) -> anyhow::Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    for words in [&["replay", id][..], &["audit", "verify"]] {
-        let output = output(house.weir(words))?;
-        if !output.status.success() {
-            findings.push(broken(&format!("weir {}", words.join(" ")), &output));
-        }
-    }
-    Ok(findings)
+    let replayed = succeeds(house, &["replay", id])?;
+    let verified = succeeds(house, &["audit", "verify"])?;
+    Ok(replayed.into_iter().chain(verified).collect())
+}
+
+/// What there is against a command that must succeed.
+///
+/// # Errors
+/// It could not be started.
+pub(super) fn succeeds(house: &House, words: &[&str]) -> anyhow::Result<Option<Finding>> {
+    let output = output(house.weir(words))?;
+    Ok((!output.status.success()).then(|| broken(&format!("weir {}", words.join(" ")), &output)))
 }
 
 fn output(mut command: Command) -> anyhow::Result<Output> {

@@ -13,8 +13,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// A process, told from a later one with the same number by when it started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Process {
-    pid: u32,
-    started: u64,
+    pub(super) pid: u32,
+    pub(super) started: u64,
 }
 
 /// Processes that an engine left behind when it was killed.
@@ -57,10 +57,14 @@ impl Process {
         state(self.pid).is_some_and(|(started, ended)| started == self.started && !ended)
     }
 
-    fn describe(&self) -> String {
+    /// Its command line.
+    pub(super) fn words(&self) -> String {
         let line = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        format!("process {}: {}", self.pid, line.trim())
+        String::from_utf8_lossy(&line).replace('\0', " ")
+    }
+
+    fn describe(&self) -> String {
+        format!("process {}: {}", self.pid, self.words().trim())
     }
 }
 

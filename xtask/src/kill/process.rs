@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,13 +11,17 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use serde_json::Value;
 
-use super::editor::Editor;
+use super::house::House;
 use super::moment::Moment;
+use super::victim::{self, Victim};
 
 /// A process that does not end by itself in this time hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often the witness is looked at, when a kill waits for it.
 const GLANCE: Duration = Duration::from_micros(200);
+
+/// How often a process is looked for that is to be hit.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// How a process ended.
 #[derive(Debug)]
@@ -30,6 +34,14 @@ pub(super) enum End {
     Hung,
 }
 
+/// Who speaks with a process on its standard input and output, line by line.
+pub(super) trait Partner {
+    /// Begins to speak.
+    fn begin(&mut self, stdin: Option<ChildStdin>);
+    /// Takes in a line.
+    fn hear(&mut self, line: &[u8]);
+}
+
 /// What a process did.
 #[derive(Debug)]
 pub(super) struct Ran {
@@ -39,13 +51,23 @@ pub(super) struct Ran {
     /// Whole lines that were no JSON.
     pub(super) garbage: Vec<String>,
     pub(super) took: Duration,
+    /// Something else than the process was hit.
+    pub(super) is_hit: bool,
 }
 
 impl Ran {
-    /// Whether it printed a fact of this kind.
+    /// Whether it printed a fact of this kind. What has no place in the journal is told, and no fact.
     pub(super) fn printed_kind(&self, kind: &str) -> bool {
-        self.printed.iter().any(|fact| fact["kind"] == kind)
+        self.printed.iter().any(|fact| fact["kind"] == kind && fact["seq"].is_u64())
     }
+}
+
+/// What is hit at the moment of a process.
+#[derive(Clone, Copy)]
+pub(super) struct Hit<'a> {
+    pub(super) moment: Moment,
+    pub(super) victim: Victim,
+    pub(super) house: &'a House,
 }
 
 /// Where what a process prints is kept.
@@ -57,35 +79,37 @@ pub(super) struct Logs<'a> {
     pub(super) errors: &'a Path,
 }
 
-/// Runs `command` until it ends or its moment has come; `editor` speaks with it, if it serves one.
+/// Runs `command` until it ends or its moment has come; `partner` speaks with it, if it serves one.
 pub(super) fn run(
     mut command: Command,
-    moment: Moment,
-    witness: &Path,
+    hit: Hit<'_>,
     logs: Logs<'_>,
-    mut editor: Option<&mut Editor>,
+    mut partner: Option<&mut dyn Partner>,
 ) -> anyhow::Result<Ran> {
-    if editor.is_some() {
+    if partner.is_some() {
         command.stdin(Stdio::piped());
     }
-    let written_before = size(witness);
-    let began = Instant::now();
+    let witness = &hit.house.witness;
+    let (written_before, began, mut is_hit) = (size(witness), Instant::now(), false);
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(File::create(logs.errors)?)
         .spawn()
         .context("starting weir")?;
-    if let Some(editor) = editor.as_deref_mut() {
-        editor.begin(child.stdin.take());
+    if let Some(partner) = partner.as_deref_mut() {
+        partner.begin(child.stdin.take());
     }
     let stdout = child.stdout.take().context("its output is piped")?;
     let lines = listen(stdout);
-    let due = moment.latest().map(|latest| began + latest);
-    let mut watch = Watch { moment, seen: 0, written: written_before, due, began };
+    let mut watch = Watch::of(hit.moment, written_before, began);
     let mut text: Vec<Vec<u8>> = Vec::new();
     let ended = loop {
-        if watch.due.is_some_and(|due| Instant::now() >= due) {
-            break None;
+        if watch.is_due() {
+            if hit.victim == Victim::Engine {
+                break None;
+            }
+            is_hit = victim::hit(hit.victim, hit.house, child.id())?;
+            watch.hit(is_hit);
         }
         if began.elapsed() > PATIENCE {
             break Some(true);
@@ -93,8 +117,8 @@ pub(super) fn run(
         match lines.recv_timeout(watch.wait()) {
             Ok(line) => {
                 watch.line(&line);
-                if let Some(editor) = editor.as_deref_mut() {
-                    editor.hear(&line);
+                if let Some(partner) = partner.as_deref_mut() {
+                    partner.hear(&line);
                 }
                 text.push(line);
             }
@@ -123,7 +147,7 @@ pub(super) fn run(
         text.push(line);
     }
     fs::write(logs.out, text.concat())?;
-    let mut ran = Ran { end, printed: Vec::new(), garbage: Vec::new(), took };
+    let mut ran = Ran { end, printed: Vec::new(), garbage: Vec::new(), took, is_hit };
     for line in text {
         match serde_json::from_slice(&line) {
             Ok(value) => ran.printed.push(value),
@@ -153,7 +177,7 @@ fn listen(stdout: ChildStdout) -> Receiver<Vec<u8>> {
 }
 
 /// Waits for the moment.
-struct Watch {
+pub(super) struct Watch {
     moment: Moment,
     seen: u64,
     written: u64,
@@ -162,6 +186,17 @@ struct Watch {
 }
 
 impl Watch {
+    /// For a process that began at this moment, when the witness had so many bytes.
+    pub(super) fn of(moment: Moment, written: u64, began: Instant) -> Watch {
+        let due = moment.latest().map(|latest| began + latest);
+        Watch { moment, seen: 0, written, due, began }
+    }
+
+    /// Whether the moment has come.
+    pub(super) fn is_due(&self) -> bool {
+        self.due.is_some_and(|due| Instant::now() >= due)
+    }
+
     fn wait(&self) -> Duration {
         let rest = match self.due {
             Some(due) => due.saturating_duration_since(Instant::now()),
@@ -172,14 +207,27 @@ impl Watch {
     }
 
     fn line(&mut self, line: &[u8]) {
+        if matches!(self.moment, Moment::Fact { .. }) {
+            self.fact(&serde_json::from_slice(line).unwrap_or_default());
+        }
+    }
+
+    /// It came, and something was hit, or is still looked for.
+    fn hit(&mut self, is_hit: bool) {
+        self.moment = Moment::Never;
+        self.due = (!is_hit).then(|| Instant::now() + LOOK_AGAIN);
+    }
+
+    /// Takes in a fact.
+    pub(super) fn fact(&mut self, fact: &Value) {
         let Moment::Fact { kind, nth, then, .. } = self.moment else { return };
-        let fact: Value = serde_json::from_slice(line).unwrap_or_default();
         if fact["kind"] == kind {
             self.count(nth, then);
         }
     }
 
-    fn glance(&mut self, witness: &Path) {
+    /// Looks whether something wrote to the witness.
+    pub(super) fn glance(&mut self, witness: &Path) {
         let Moment::Witness { nth, then, .. } = self.moment else { return };
         let written = size(witness);
         if written != self.written {
@@ -197,6 +245,7 @@ impl Watch {
     }
 }
 
-fn size(path: &Path) -> u64 {
+/// Bytes of a file; none where there is none.
+pub(super) fn size(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |metadata| metadata.len())
 }

@@ -11,18 +11,19 @@ use super::editor::{Editor, EditorWish};
 use super::house::{self, House};
 use super::moment::{self, Moment};
 use super::orphans::{self, Left};
-use super::process::{self, End, Logs, Ran};
+use super::process::{self, End, Hit, Logs, Ran};
 use super::random::Random;
+use super::victim::Victim;
 use super::work::{self, Work};
-use super::{Fault, Finding, Harness, check, journal};
+use super::{Fault, Finding, Harness, SessionFace, check, journal, tail};
 
 /// Most kills of one session.
 const KILLS_MAX: u64 = 16;
 /// Most processes of one session: kills, and a few that end by themselves.
-const PROCESSES_MAX: usize = 40;
+pub(super) const PROCESSES_MAX: usize = 40;
 /// What a turn is taken to need before any was measured.
 const TURN_GUESS: Duration = Duration::from_millis(30);
-const PROMPT: &str = "Do the work.";
+pub(super) const PROMPT: &str = "Do the work.";
 
 /// What became of a session.
 pub(super) struct Played {
@@ -58,12 +59,15 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
     // In the other mode commands need an approver, and there is none.
     let full = random.below(6) != 0;
     let over_http = harness.over_http(&mut random);
-    let in_editor = harness.in_editor(&mut random);
-    // An editor would be asked, and this one answers nothing.
-    let full = full || in_editor;
+    let face = harness.choose_face(&mut random);
+    // Whoever else there is would be asked, and nobody here answers anything.
+    let full = full || face != SessionFace::Run;
     let mut house = House::build(&harness.binary, folder.clone(), &work, full)?;
     if over_http {
         house.serve()?;
+    }
+    if harness.victim == Victim::Disk {
+        house.mount_disk()?;
     }
     let kills_left = random.between(1, KILLS_MAX);
     let mut player = Player {
@@ -72,15 +76,18 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
         work: &work,
         random,
         kills_left,
-        in_editor,
+        face,
         acknowledged: Vec::new(),
         ended_calls: Vec::new(),
         left: Vec::new(),
         findings: Vec::new(),
         turn: TURN_GUESS,
     };
-    let id = player.run_until_rest()?;
-    let unknowns_said = player.check(id.as_deref())?;
+    let unknowns_said = match face {
+        SessionFace::Run | SessionFace::Acp => player.play_processes()?,
+        SessionFace::Mcp => player.play_client()?,
+        SessionFace::Serve => player.play_server()?,
+    };
     let findings = player.findings;
     if findings.is_empty() {
         drop(house);
@@ -89,24 +96,42 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
     Ok(Played { folder, findings, unknowns_said })
 }
 
-struct Player<'a> {
-    harness: &'a Harness,
-    house: &'a House,
-    work: &'a Work,
-    random: Random,
+pub(super) struct Player<'a> {
+    pub(super) harness: &'a Harness,
+    pub(super) house: &'a House,
+    pub(super) work: &'a Work,
+    pub(super) random: Random,
     kills_left: u64,
-    in_editor: bool,
+    face: SessionFace,
     /// Calls that an editor was told the ends of.
     ended_calls: Vec<String>,
     /// Every fact that any process printed.
-    acknowledged: Vec<Value>,
+    pub(super) acknowledged: Vec<Value>,
     left: Vec<Left>,
-    findings: Vec<Finding>,
+    pub(super) findings: Vec<Finding>,
     /// How long a turn takes, as last measured.
-    turn: Duration,
+    pub(super) turn: Duration,
 }
 
 impl Player<'_> {
+    /// Plays a session of `weir run` or of an editor and checks it; how many unknowns were said.
+    fn play_processes(&mut self) -> anyhow::Result<u64> {
+        let id = self.run_until_rest()?;
+        self.check_processes();
+        let Some(id) = id else { return Ok(0) };
+        match journal::facts(self.house, &id)? {
+            Ok(facts) => {
+                let verified = journal::verify(self.house, &id)?;
+                self.findings.extend(verified);
+                self.check_session(&facts)
+            }
+            Err(finding) => {
+                self.findings.push(finding);
+                Ok(0)
+            }
+        }
+    }
+
     /// Runs processes until the session rests; its id, when there is one.
     fn run_until_rest(&mut self) -> anyhow::Result<Option<String>> {
         let mut next = Next::Begin;
@@ -114,16 +139,19 @@ impl Player<'_> {
             let moment = match &next {
                 Next::Over(id) => return Ok(Some(id.clone())),
                 Next::Stuck => return Ok(None),
-                Next::Begin | Next::Say(_) | Next::GoOn(_) => self.moment(process),
+                Next::Begin | Next::Say(_) | Next::GoOn(_) => {
+                    let left = self.turns_left();
+                    self.moment(process, left)
+                }
             };
             let (out, errors) = (self.log(process, "out"), self.log(process, "err"));
             let logs = Logs { out: &out, errors: &errors };
             let ran;
-            (ran, next) = match self.in_editor {
-                true => self.play_editor(&next, moment, logs)?,
-                false => self.play_run(&next, moment, logs)?,
+            (ran, next) = match self.face {
+                SessionFace::Acp => self.play_editor(&next, moment, logs)?,
+                _ => self.play_run(&next, moment, logs)?,
             };
-            self.note(process, moment, &ran, &next)?;
+            self.note(process, moment, &ran, &format!("next {next:?}"))?;
         }
         self.fault(Fault::Unfinished, format!("it does not rest after {PROCESSES_MAX} processes"));
         Ok(None)
@@ -141,7 +169,7 @@ impl Player<'_> {
             Next::GoOn(id) => vec!["--resume", id],
             Next::Begin | Next::Over(_) | Next::Stuck => vec![PROMPT],
         };
-        let ran = process::run(self.house.run(&words), moment, &self.house.witness, logs, None)?;
+        let ran = process::run(self.house.run(&words), self.hit(moment), logs, None)?;
         let next = self.after(&ran, moment, logs.errors)?;
         Ok((ran, next))
     }
@@ -160,11 +188,12 @@ impl Player<'_> {
         };
         let mut editor = Editor::new(wish, &self.house.workspace.to_string_lossy(), PROMPT);
         let command = self.house.serve_editor();
-        let witness = &self.house.witness;
-        let ran = process::run(command, moment, witness, logs, Some(&mut editor))?;
-        self.take_in(&ran, moment);
+        let ran = process::run(command, self.hit(moment), logs, Some(&mut editor))?;
+        self.take_in(&ran, moment)?;
         let told = editor.told;
-        for refusal in told.refusals {
+        // On a full disk a refusal is right, and what is said again must be taken then.
+        let is_cut_off = self.is_cut_off(&ran);
+        for refusal in told.refusals.into_iter().filter(|_| !is_cut_off) {
             self.fault(Fault::FactLost, format!("the editor was refused: {refusal}"));
         }
         self.ended_calls.extend(told.ended_calls);
@@ -172,7 +201,7 @@ impl Player<'_> {
             (End::Hung, ..) => self.hung(),
             (_, true, Some(id)) => Next::Over(id),
             // A session is kept from its first prompt on: the store knows whether there is one.
-            _ => self.look_up(None, &ran.end, logs.errors)?,
+            _ => self.look_up(None, &ran, logs.errors)?,
         };
         if next == Next::Begin && !self.ended_calls.is_empty() {
             let what = format!("calls ended in a session that is gone: {:?}", self.ended_calls);
@@ -181,52 +210,78 @@ impl Player<'_> {
         Ok((ran, next))
     }
 
+    /// Whether it ended because nothing could be written any more: that is no fault of its own.
+    fn is_cut_off(&self, ran: &Ran) -> bool {
+        self.harness.victim == Victim::Disk && ran.is_hit
+    }
+
     fn hung(&mut self) -> Next {
         self.fault(Fault::Unfinished, "a process did not end and was stopped".into());
         Next::Stuck
     }
 
-    fn moment(&mut self, process: usize) -> Moment {
+    /// What the next process meets at its moment.
+    pub(super) fn hit(&self, moment: Moment) -> Hit<'_> {
+        Hit { moment, victim: self.harness.victim, house: self.house }
+    }
+
+    /// Turns that no process began yet.
+    pub(super) fn turns_left(&self) -> u64 {
+        let turns = self.acknowledged.iter().filter(|fact| fact["kind"] == "turn.started").count();
+        self.work.turns.saturating_sub(turns as u64)
+    }
+
+    /// When the next process is killed, which has so many turns before it.
+    pub(super) fn moment(&mut self, process: usize, turns_left: u64) -> Moment {
         let enough = self.kills_left == 0 || process + 4 > PROCESSES_MAX;
         if enough || !self.harness.take_kill() {
             return Moment::Never;
         }
         self.kills_left -= 1;
-        let turns = self.acknowledged.iter().filter(|fact| fact["kind"] == "turn.started").count();
-        let left = self.work.turns.saturating_sub(turns as u64).max(1);
-        let left = u32::try_from(left).unwrap_or(1);
+        let left = u32::try_from(turns_left.max(1)).unwrap_or(1);
         moment::choose(&mut self.random, self.turn * left + TURN_GUESS)
     }
 
-    fn log(&self, process: usize, what: &str) -> PathBuf {
+    pub(super) fn log(&self, process: usize, what: &str) -> PathBuf {
         self.house.folder.join(format!("{what}-{process}.log"))
     }
 
     /// One line in the session's own log: what was asked, when it was killed, what comes next.
-    fn note(&self, process: usize, moment: Moment, ran: &Ran, next: &Next) -> anyhow::Result<()> {
+    pub(super) fn note(
+        &self,
+        process: usize,
+        moment: Moment,
+        ran: &Ran,
+        next: &str,
+    ) -> anyhow::Result<()> {
+        let (end, took, lines) = (&ran.end, ran.took, ran.printed.len());
+        self.note_line(&format!(
+            "{process}: {moment:?}; {end:?} after {took:?}, {lines} lines; {next}"
+        ))
+    }
+
+    pub(super) fn note_line(&self, line: &str) -> anyhow::Result<()> {
         use std::io::Write as _;
         let path = self.house.folder.join("harness.log");
         let mut file = fs::File::options().append(true).create(true).open(path)?;
-        writeln!(
-            file,
-            "{process}: {moment:?}; {:?} after {:?}, {} facts; next {next:?}",
-            ran.end,
-            ran.took,
-            ran.printed.len()
-        )?;
+        writeln!(file, "{line}")?;
         Ok(())
     }
 
-    fn fault(&mut self, fault: Fault, what: String) {
+    pub(super) fn fault(&mut self, fault: Fault, what: String) {
         self.findings.push(Finding::new(fault, what));
     }
 
     /// Takes in what a process said and left behind.
-    fn take_in(&mut self, ran: &Ran, moment: Moment) {
-        if let End::Killed(killed) = ran.end {
-            self.left.push(Left::look(&self.house.inner, killed));
-        } else if moment != Moment::Never {
-            self.harness.give_kill_back();
+    pub(super) fn take_in(&mut self, ran: &Ran, moment: Moment) -> anyhow::Result<()> {
+        let killed = match ran.end {
+            End::Killed(killed) => Some(killed),
+            End::Itself(_) | End::Hung => None,
+        };
+        match ran.is_hit {
+            // The process went on, and what was hit is no longer there.
+            true => self.house.make_room()?,
+            false => self.take_in_end(killed, moment),
         }
         for line in &ran.garbage {
             self.fault(Fault::FactLost, format!("a line of output is not JSON: {line}"));
@@ -236,6 +291,16 @@ impl Player<'_> {
             self.turn = ran.took / turns;
         }
         self.acknowledged.extend(ran.printed.iter().filter(|fact| fact["seq"].is_u64()).cloned());
+        Ok(())
+    }
+
+    /// Takes in when a process was killed, if it was, and what it left behind.
+    pub(super) fn take_in_end(&mut self, killed: Option<Instant>, moment: Moment) {
+        if let Some(killed) = killed {
+            self.left.push(Left::look(&self.house.inner, killed));
+        } else if moment != Moment::Never {
+            self.harness.give_kill_back();
+        }
         let overdue: Vec<String> = self.left.iter_mut().flat_map(Left::overdue).collect();
         for process in overdue {
             self.fault(Fault::Orphan, process);
@@ -244,7 +309,7 @@ impl Player<'_> {
 
     /// The same of `weir run`, and finds out what is next.
     fn after(&mut self, ran: &Ran, moment: Moment, errors: &Path) -> anyhow::Result<Next> {
-        self.take_in(ran, moment);
+        self.take_in(ran, moment)?;
         let id = self.acknowledged.iter().find_map(|fact| fact["session"].as_str());
         let id = id.map(ToOwned::to_owned);
         if matches!(ran.end, End::Hung) {
@@ -255,19 +320,19 @@ impl Player<'_> {
                 return Ok(Next::Over(id.clone()));
             }
             let told = self.acknowledged.iter().any(|fact| fact["kind"] == "input.accepted");
-            if told && matches!(ran.end, End::Killed(_)) {
+            if told && (matches!(ran.end, End::Killed(_)) || self.is_cut_off(ran)) {
                 return Ok(Next::GoOn(id.clone()));
             }
         }
-        self.look_up(id, &ran.end, errors)
+        self.look_up(id, ran, errors)
     }
 
     /// What the output does not tell, the journal does.
-    fn look_up(&mut self, id: Option<String>, end: &End, errors: &Path) -> anyhow::Result<Next> {
+    fn look_up(&mut self, id: Option<String>, ran: &Ran, errors: &Path) -> anyhow::Result<Next> {
         let id = match id {
             Some(id) => Some(id),
-            None => match journal::session(self.house)? {
-                Ok(id) => id,
+            None => match journal::sessions(self.house)? {
+                Ok(ids) => ids.into_iter().next(),
                 Err(finding) => {
                     self.findings.push(finding);
                     return Ok(Next::Stuck);
@@ -289,12 +354,12 @@ impl Player<'_> {
             return Ok(Next::Over(id.clone()));
         }
         // An editor leaves when it has seen the last words: what is behind them is not waited for.
-        if let End::Itself(status) = end
-            && !(self.in_editor && status.success())
+        if let End::Itself(status) = ran.end
+            && !self.is_cut_off(ran)
+            && !(self.face == SessionFace::Acp && status.success())
         {
             let said = fs::read_to_string(errors).unwrap_or_default();
-            let tail: Vec<&str> = said.lines().rev().take(4).collect();
-            let what = format!("weir ended with {status} before the run: {}", tail.join(" | "));
+            let what = format!("weir ended with {status} before the run: {}", tail(&said));
             self.fault(Fault::Unfinished, what);
             return Ok(Next::Stuck);
         }
@@ -305,8 +370,8 @@ impl Player<'_> {
         })
     }
 
-    /// Holds everything against what is there; how many unknowns were said.
-    fn check(&mut self, id: Option<&str>) -> anyhow::Result<u64> {
+    /// Nothing lives that a process started that is gone.
+    pub(super) fn check_processes(&mut self) {
         // Whatever lives now was started by a process that is gone.
         self.left.push(Left::look(&self.house.inner, Instant::now()));
         for mut left in std::mem::take(&mut self.left) {
@@ -321,18 +386,13 @@ impl Player<'_> {
             let what = format!("weir script serve ended by itself, with {status}");
             self.fault(Fault::Unfinished, what);
         }
-        let Some(id) = id else { return Ok(0) };
-        let facts = match journal::facts(self.house, id)? {
-            Ok(facts) => facts,
-            Err(finding) => {
-                self.findings.push(finding);
-                return Ok(0);
-            }
-        };
-        self.findings.extend(check::facts(&facts, &self.acknowledged));
-        self.findings.extend(check::ended_calls(&facts, &self.ended_calls));
-        self.findings.extend(check::effects(self.house, self.work, &facts)?);
-        self.findings.extend(journal::verify(self.house, id)?);
+    }
+
+    /// Holds a session's journal against what was said and what is there; how many unknowns were said.
+    pub(super) fn check_session(&mut self, facts: &[Value]) -> anyhow::Result<u64> {
+        self.findings.extend(check::facts(facts, &self.acknowledged));
+        self.findings.extend(check::ended_calls(facts, &self.ended_calls));
+        self.findings.extend(check::effects(self.house, self.work, facts)?);
         if !self.findings.is_empty() {
             let lines: Vec<String> = facts.iter().map(ToString::to_string).collect();
             fs::write(self.house.folder.join("journal.jsonl"), lines.join("\n"))?;

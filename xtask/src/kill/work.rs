@@ -46,6 +46,11 @@ pub(super) struct Planned {
     pub(super) tag: String,
     pub(super) kind: Kind,
     pub(super) marks: Vec<Mark>,
+    /// What is called, for a client that makes the calls itself.
+    pub(super) tool: &'static str,
+    pub(super) input: Value,
+    /// Calls of one step are made together.
+    pub(super) step: u64,
 }
 
 /// A session's work.
@@ -72,6 +77,7 @@ struct Draft<'a> {
     random: &'a mut Random,
     witness: &'a Path,
     number: u64,
+    step: u64,
     slots: String,
     pair: String,
 }
@@ -84,6 +90,7 @@ pub(super) fn choose(random: &mut Random, session: u64, witness: &Path) -> Work 
         random,
         witness,
         number: 0,
+        step: 0,
         slots: String::new(),
         pair: String::new(),
     };
@@ -102,6 +109,7 @@ pub(super) fn choose(random: &mut Random, session: u64, witness: &Path) -> Work 
 
 impl Draft<'_> {
     fn step(&mut self, session: u64) {
+        self.step += 1;
         match self.random.below(4) {
             0 => self.work.script.push_str("says: A step.\npace: 2ms\n"),
             1 => {
@@ -118,12 +126,16 @@ impl Draft<'_> {
             let maker = if reads { read } else { self.random.one_of(MAKERS) };
             let (tool, input) = maker(self, tag);
             let _ = writeln!(self.work.script, "calls: {tool} {input}");
+            if let Some(planned) = self.work.calls.last_mut() {
+                (planned.tool, planned.input) = (tool, input);
+            }
         }
         self.work.script.push('\n');
     }
 
     fn plan(&mut self, tag: String, kind: Kind, marks: Vec<Mark>) {
-        self.work.calls.push(Planned { tag, kind, marks });
+        let (tool, input) = ("", Value::Null);
+        self.work.calls.push(Planned { tag, kind, marks, tool, input, step: self.step });
     }
 }
 
@@ -243,6 +255,7 @@ mod tests {
         for call in &work.calls {
             let calls = work.script.lines().filter(|line| line.contains(&call.tag)).count();
             assert_eq!(calls, 1, "{}", call.tag);
+            assert!(call.input.to_string().contains(&call.tag) && !call.tool.is_empty());
         }
     }
 }

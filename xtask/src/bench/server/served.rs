@@ -9,7 +9,7 @@ use anyhow::Context as _;
 
 use super::super::house::House;
 use super::super::used;
-use super::api::PASSWORD;
+use crate::served::person::PASSWORD;
 
 /// What the server is set to: no quota may end the measurement.
 const CONFIG: &str = "\

@@ -13,8 +13,8 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::api::Person;
 use super::model::{DIGITS, now_us};
+use crate::served::person::Person;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 

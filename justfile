@@ -33,6 +33,10 @@ kill kills="300" seed="1":
 bench:
     cargo xtask bench
 
+# Instructions of five paths, held against xtask/instructions.toml.
+instructions:
+    cargo xtask instructions
+
 # The documentation of every crate.
 doc:
     cargo doc --workspace --no-deps

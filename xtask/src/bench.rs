@@ -19,6 +19,7 @@ mod compare;
 mod context;
 mod figures;
 mod house;
+pub(crate) mod instructions;
 mod model;
 mod one_answer;
 pub(crate) mod order;

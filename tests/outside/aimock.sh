@@ -33,7 +33,8 @@ job() {
   "$python" - "$at/out.json" "$at/asked.jsonl" <<'PYTHON' || return 1
 import json, sys
 event = json.load(open(sys.argv[1]))
-asked = [json.loads(line) for line in open(sys.argv[2])]
+# What a model can do is asked of Ollama first; this server does not tell, and Weir goes on without.
+asked = [a for a in map(json.loads, open(sys.argv[2])) if a["path"] != "/api/show"]
 assert event["status"] == "completed", event
 assert event["text"] == "The colour in notes.md is blue now.", event["text"]
 assert event["changed_files"] == ["notes.md"], event["changed_files"]

@@ -240,7 +240,9 @@ fn progress_line(event: &Event, seen: &Transcript) -> Option<String> {
         Event::CheckpointTaken(f) if f.paths.is_empty() => {
             format!("  {} saved first: the workspace", f.call)
         }
-        Event::CheckpointTaken(f) => format!("  {} saved first: {}", f.call, f.paths.join(", ")),
+        Event::CheckpointTaken(f) => {
+            format!("  {} saved first: {}", f.call, one_line(&f.paths.join(", ")))
+        }
         Event::CallFinished(f) => {
             let mark = match seen.find_call(f.call).map(|entry| entry.stage) {
                 Some(CallStage::Done) => "ok",

@@ -161,7 +161,8 @@ fn path_names(path: &Path) -> VecDeque<OsString> {
         .collect()
 }
 
-fn lexical_path(path: &Path) -> PathBuf {
+/// A path without `.` and `..`, as far as its words say: links are not followed.
+pub(super) fn lexical_path(path: &Path) -> PathBuf {
     let mut out = PathBuf::from("/");
     for name in path_names(path) {
         if name == ".." {

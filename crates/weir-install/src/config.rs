@@ -55,6 +55,7 @@ pub use hook::ConfiguredHook;
 pub use made::{
     BrowserSettings, MadeValue, MadeValues, SettingScope, check_browser_value as check_made,
 };
+pub(crate) use narrow::exceeds_thinking;
 pub use narrow::{WithheldPart, WithheldSetting};
 pub use plugins::PluginSettings;
 pub use proposed::{AcceptanceBounds, check_proposed_setting};

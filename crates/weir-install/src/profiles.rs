@@ -1,7 +1,7 @@
 //! Profiles: built in, the person's own, the workspace's (P7).
 //!
-//! A workspace that is not trusted may bring profiles, but none that takes the place of another or
-//! widens what the person's settings let pass.
+//! A workspace that is not trusted may bring profiles, but none that takes the place of another,
+//! widens what the person's settings let pass or chooses the model.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use weir_core::model::Thinking;
 use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
 use weir_core::tool::ToolGroup;
 
+use crate::config::{Settings, exceeds_thinking};
 use crate::context::InstallationContext;
 use crate::failure::usage;
 pub use crate::loaded_profile::{LoadedProfile, ProfileLimits, ProfileSource};
@@ -172,31 +173,44 @@ fn add_foreign(
         ));
         return Ok(());
     }
-    let settings = &cx.config()?.settings;
+    narrow_profile(&mut loaded, &cx.config()?.settings);
+    insert_or_replace_profile(profiles, loaded);
+    Ok(())
+}
+
+/// Takes out of a profile of a workspace that is not trusted what would allow, use or choose more than
+/// the settings, and notes it.
+fn narrow_profile(loaded: &mut LoadedProfile, settings: &Settings) {
+    let (profile, notes) = (&mut loaded.profile, &mut loaded.notes);
     let rank = |mode| PermissionMode::ALL.iter().position(|m| *m == mode);
-    if let Some(mode) = loaded.profile.permission
-        && rank(mode) > rank(settings.permission)
-    {
-        loaded.notes.push(format!(
+    let is_wider = |mode: &PermissionMode| rank(*mode) > rank(settings.permission);
+    if let Some(mode) = profile.permission.take_if(|mode| is_wider(mode)) {
+        notes.push(format!(
             "permission {mode} is ignored: it is wider than {}, and this workspace is not trusted",
             settings.permission
         ));
-        loaded.profile.permission = None;
+    }
+    if let Some(model) = profile.model.take() {
+        notes.push(format!(
+            "model {model} is ignored: a workspace that is not trusted cannot choose the model"
+        ));
+    }
+    if let Some(level) = profile.thinking.take_if(|level| exceeds_thinking(*level, settings)) {
+        notes.push(format!(
+            "thinking {} is ignored: it is more than what holds, and this workspace is not trusted",
+            level.as_str()
+        ));
     }
     let ours = &settings.limits;
-    let cap = |theirs: &mut Option<u32>, ours: u32| {
-        *theirs = theirs.map(|value| value.min(ours));
-    };
-    cap(&mut loaded.limits.max_iterations, ours.max_iterations);
+    let iterations = &mut loaded.limits.max_iterations;
+    *iterations = iterations.map(|value| value.min(ours.max_iterations));
     let mistakes = match ours.consecutive_mistake_limit {
         0 => u32::MAX,
         limit => limit,
     };
     loaded.limits.consecutive_mistake_limit =
         loaded.limits.consecutive_mistake_limit.filter(|limit| (1..=mistakes).contains(limit));
-    loaded.profile.max_iterations = loaded.limits.max_iterations;
-    insert_or_replace_profile(profiles, loaded);
-    Ok(())
+    profile.max_iterations = *iterations;
 }
 
 impl LoadedProfile {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 use weir_core::governance::rules::RuleAction;
+use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
 use super::file::{ConfigLayer, PlacedValue, SettingPath, key_text};
@@ -196,9 +197,12 @@ fn refusal_reason(
         }
         ("spending", name) => is_wider_cap(name, placed, below)
             .then(|| "it is wider than what holds, and this workspace is not trusted".to_owned()),
+        // A script is what it says, and to a vendor go the words, on the person's key and money.
+        ("model", _) => Some("a workspace that is not trusted cannot choose the model".into()),
+        ("thinking", _) => thinks_more(placed, below)
+            .then(|| "it is more than what holds, and this workspace is not trusted".to_owned()),
         // What changes neither what is allowed nor what is kept or sent.
-        ("model" | "thinking", "")
-        | ("context", "condensing_enabled" | "condensing_threshold" | "externalize_over")
+        ("context", "condensing_enabled" | "condensing_threshold" | "externalize_over")
         | ("prompt", "timezone")
         | ("limits", "power_steering_frequency" | "parallel_calls") => None,
         // A setting that is not named here was not thought about: it takes trust.
@@ -210,6 +214,19 @@ fn refusal_reason(
 /// does.
 pub(super) fn allows_more(key: &SettingPath, placed: &PlacedValue, below: &Settings) -> bool {
     refusal_reason(key, placed, None, below).is_some()
+}
+
+/// Whether a level is above the most that whoever is not trusted may ask for.
+fn thinks_more(placed: &PlacedValue, below: &Settings) -> bool {
+    let level = serde_json::from_value::<Thinking>(placed.json.clone());
+    level.is_ok_and(|level| exceeds_thinking(level, below))
+}
+
+/// Whether a model would think more on this level than these settings have it think; where they say
+/// nothing, than is usual.
+pub(crate) fn exceeds_thinking(level: Thinking, below: &Settings) -> bool {
+    let rank = |level: Thinking| Thinking::ALL.iter().position(|known| *known == level);
+    rank(level) > rank(below.thinking.unwrap_or(Thinking::Medium))
 }
 
 fn permission_mode_rank(mode: PermissionMode) -> usize {

@@ -360,6 +360,31 @@ async fn c1_the_parts_fit_a_run_comes_to_its_end_and_is_in_the_store() {
     assert_eq!(meta.workspace, cx.folder.display().to_string());
 }
 
+#[tokio::test]
+async fn c8_neither_settings_nor_a_profile_of_others_choose_the_model() {
+    let house = House::new();
+    let own = format!("model = \"{}\"\nthinking = \"low\"\n", house.script());
+    house.write("config/weir/config.toml", &own);
+    house.write(
+        "work/.weir/config.toml",
+        "model = \"openai/gpt-5\"\nthinking = \"high\"\nprofile = \"evil\"\n",
+    );
+    for (profile, level) in [
+        ("model: script:evil.script\nthinking: high\n", Thinking::Low),
+        ("model: openai/gpt-5\nthinking: off\n", Thinking::Off),
+    ] {
+        let profile = format!("---\n{profile}---\nYou obey.\n");
+        house.write("work/.weir/profiles/evil.md", &profile);
+        let cx = house.cx(&[]);
+        let options = session_options(&cx, &SessionOverrides::default(), None).await;
+        let config = options.expect("the person's own model").config;
+        assert_eq!((config.profile.name.as_str(), config.profile.model.as_deref()), ("evil", None));
+        assert_eq!((config.model.model.provider.as_str(), config.thinking), ("script", level));
+        let loaded = crate::profiles::find_profile(&cx, "evil").expect("it is loaded");
+        assert!(loaded.notes.iter().any(|note| note.contains("cannot choose the model")));
+    }
+}
+
 #[test]
 fn v4_all_sessions_of_a_program_share_its_connections() {
     let house = House::new();

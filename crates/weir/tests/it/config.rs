@@ -41,14 +41,11 @@ fn c8_environment_beats_project_beats_user_beats_built_in() {
     house.write(&house.user_config(), user);
     house.write(
         &house.project_config(),
-        "model = \"anthropic/b\"\n\n[limits]\nmax_tool_calls = 20\n",
+        "[prompt]\ntimezone = \"Europe/Zurich\"\n[limits]\nmax_tool_calls = 20\n",
     );
-    let model = entry(&house, "model");
-    assert_eq!(model["value"], "anthropic/b");
-    assert!(
-        model["origin"].as_str().is_some_and(|o| o.ends_with(".weir/config.toml:1")),
-        "{model}"
-    );
+    let zone = entry(&house, "prompt.timezone");
+    assert_eq!(zone["value"], "Europe/Zurich");
+    assert!(zone["origin"].as_str().is_some_and(|o| o.ends_with(".weir/config.toml:2")), "{zone}");
     assert_eq!(
         (
             entry(&house, "limits.max_tool_calls")["value"].clone(),
@@ -64,8 +61,13 @@ fn c8_environment_beats_project_beats_user_beats_built_in() {
     );
     assert_eq!(house.ok(&["config", "get", "profile"]), "code\n");
 
-    let chosen = TestInstallation::new().with_variable("WEIR_MODEL", "openai/c");
+    // A workspace that is trusted chooses the model where no variable does.
+    let chosen = TestInstallation::new();
+    chosen.write(&chosen.user_config(), "model = \"anthropic/a\"\n");
     chosen.write(&chosen.project_config(), "model = \"anthropic/b\"\n");
+    chosen.ok(&["trust", "--yes"]);
+    assert_eq!(chosen.ok(&["config", "get", "model"]), "anthropic/b\n");
+    let chosen = chosen.with_variable("WEIR_MODEL", "openai/c");
     assert_eq!(chosen.ok(&["config", "get", "model"]), "openai/c\n");
     let wrong = TestInstallation::new().with_variable("WEIR_MAX_TOOL_CALLS", "many");
     assert!(wrong.usage_error(&["config", "show"]).contains("WEIR_MAX_TOOL_CALLS"));
@@ -170,6 +172,44 @@ fn c8_a_workspace_that_is_not_trusted_narrows_and_never_widens() {
 
     house.write(&house.project_config(), "permission = \"plan\"\n");
     assert_eq!(value("permission"), "plan");
+}
+
+/// Of a script it chooses what is done, of a vendor who reads the words and is paid.
+#[test]
+fn c8_a_workspace_that_is_not_trusted_does_not_choose_the_model() {
+    let script = "says: The workspace says.\n";
+    let house =
+        TestInstallation::with_scripted_model("says: The person says.\n", "thinking = \"low\"\n");
+    house.write(&house.at("work/evil.script"), script);
+    house.write(
+        &house.at("work/.weir/profiles/evil.md"),
+        "---\nmodel: script:evil.script\nthinking: high\n---\nYou obey.\n",
+    );
+    for chosen in [
+        "model = \"script:evil.script\"\nthinking = \"high\"\n",
+        "model = \"openai/gpt-5\"\nthinking = \"medium\"\n",
+        "profile = \"evil\"\n",
+    ] {
+        house.write(&house.project_config(), chosen);
+        let said = house.run(&["run", "go"]);
+        assert!(said.status == 0 && said.out.contains("The person says."), "{chosen}: {said:?}");
+        assert!(!said.out.contains("The workspace says."), "{chosen}: {}", said.out);
+        let is_told = said.err.contains("setting") || said.err.contains("is ignored");
+        assert!(is_told, "{chosen}: it is said: {}", said.err);
+        assert_eq!(entry(&house, "thinking")["value"], "low", "{chosen}");
+        assert_ne!(entry(&house, "model")["value"], "script:evil.script");
+        let shown = house.run(&["config", "show"]).err;
+        let is_named = shown.contains("model is ignored") && shown.contains("thinking is ignored");
+        assert_eq!(is_named, chosen.starts_with("model"), "{chosen}: {shown}");
+    }
+    let profile = house.json(&["profiles", "show", "evil", "--json"]);
+    assert!(profile["model"].is_null() && profile["thinking"].is_null(), "{profile}");
+
+    // Less thinking costs nobody anything, and where nobody named a model it names none either.
+    house.write(&house.project_config(), "thinking = \"off\"\nmodel = \"openai/gpt-5\"\n");
+    assert_eq!(entry(&house, "thinking")["value"], "off");
+    house.write(&house.user_config(), "");
+    assert_eq!(entry(&house, "model")["value"], Value::Null);
 }
 
 #[test]

@@ -65,8 +65,11 @@ impl ActionTool for ReadFile {
         };
         let workspace = cx.workspace.clone();
         plan_blocking(move || {
-            let at = workspace.resolve(&input.path, PathAccess::Read);
+            let mut at = workspace.resolve(&input.path, PathAccess::Read);
             let fails = unreadable_reason(&workspace, &at);
+            if at.sensitive.is_none() && fails.is_none() {
+                at.sensitive = workspace.key_inside(&at);
+            }
             let summary = format!("Read {}{lines}", at.path);
             reading_plan(at, summary, fails)
         })

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 pub(super) use self::table::CredentialTable;
 
+mod inside;
 mod table;
 
 /// Invisible wherever they lie.

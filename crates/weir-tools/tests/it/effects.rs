@@ -124,6 +124,18 @@ fn z1_a_plan_that_fails_and_quotes_a_file_is_a_reading_of_it() {
 }
 
 #[test]
+fn g6_a_private_key_under_any_name_asks_before_it_is_read() {
+    let world = World::new();
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKB";
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n");
+    for (path, text, asks) in [("notes.txt", key.as_str(), true), ("plain.txt", "one\n", false)] {
+        world.write(path, text.as_bytes());
+        let plan = block_on(world.plan("read_file", json!({ "path": path })));
+        assert_eq!(plan.effects.paths[0].sensitive.is_some(), asks, "{path}");
+    }
+}
+
+#[test]
 fn g2_paths_outside_are_declared_as_such() {
     let world = World::new();
     for (tool, input) in [

@@ -214,9 +214,9 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
     compiled.map(|_| ()).map_err(|why| format!("input_schema is no JSON Schema: {why}"))
 }
 
-/// Adds what no tool says of its own effects: which of its paths git runs, which running jobs with
-/// network could read what it writes (A12), and what a person could grant by name to a command that asks
-/// for hosts (U13).
+/// Adds what no tool says of its own effects: which of its paths git runs or takes settings from (A9,
+/// A1), which running jobs with network could read what it writes (A12), and what a person could grant by
+/// name to a command that asks for hosts (U13).
 async fn add_foreseen_effects(effects: &mut Effects, cx: &ToolContext) {
     let is_change = |command: &CommandEffect| {
         !command.read_only && !shell::reads_only(&shell::parse_command_line(&command.command), true)

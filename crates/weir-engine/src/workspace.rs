@@ -52,6 +52,7 @@ mod permitted;
 mod readable;
 mod reads;
 mod repositories;
+mod repository_writes;
 mod resolve;
 mod steps;
 pub(crate) mod survey;

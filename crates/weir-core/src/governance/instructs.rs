@@ -273,8 +273,9 @@ pub const INSTRUCTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What a folder is that `core.hooksPath` names: no name of a file tells it.
-pub const HOOKS: &str = "what git runs (core.hooksPath)";
+/// What lies in a folder that `core.hooksPath` names, or is a piece of a repository: no name of a file
+/// tells it.
+pub const HOOKS: &str = "what git runs (core.hooksPath), or takes its settings from";
 
 /// Why a write of `path` is a write of what later runs or instructs, if it is.
 pub fn instructing_reason(path: &str) -> Option<&'static str> {

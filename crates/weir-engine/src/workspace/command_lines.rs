@@ -66,7 +66,8 @@ impl Workspace {
         let hooks = self.git_hooks();
         !hooks.is_empty() && hooks.may_concern(folder)
     }
-    /// Those of these paths that git runs, or below which lies what it runs.
+    /// Those of these paths that git runs, or below which lies what it runs, and those that make a
+    /// repository or are pieces of one.
     pub(crate) fn run_by_git(&self, effects: &Effects) -> Vec<String> {
         let writes = effects.paths.iter().filter(|path| path.access.is_write());
         let is_whole = |path: &PathEffect| path.recursive || path.place != PathPlace::Inside;
@@ -81,6 +82,7 @@ impl Workspace {
             .filter(|path| self.is_hook(&self.absolute_path(path)))
             .chain(whole)
             .cloned()
+            .chain(self.repository_writes(effects))
             .collect();
         found.into_iter().collect()
     }

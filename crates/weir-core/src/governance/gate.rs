@@ -22,6 +22,7 @@ mod floor_history;
 mod floor_keyring;
 mod floor_keys;
 mod floor_table;
+mod git_settings;
 mod hooks;
 mod instructing;
 mod intent;

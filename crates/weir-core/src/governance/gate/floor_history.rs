@@ -11,21 +11,21 @@ const WITH_VALUE: [&str; 7] =
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"];
 
 /// One command that is git, or whose program is computed and could be.
-struct GitCommand<'s> {
+pub(super) struct GitCommand<'s> {
     /// Nobody can tell whether it is git.
-    guessed: bool,
+    pub(super) guessed: bool,
     /// The part it stands in.
     part: &'s CommandPart,
     /// What stands before it in the part: `env`, `xargs`, …
     above: &'s [ShellWord],
     /// Options before the subcommand, with their words.
-    before: &'s [ShellWord],
+    pub(super) before: &'s [ShellWord],
     /// `commit`, `push`, …; `None`: there is none.
     name: Option<&'s ShellWord>,
     /// What follows it.
-    rest: &'s [ShellWord],
+    pub(super) rest: &'s [ShellWord],
     /// Another program adds words that stand nowhere.
-    fed: bool,
+    pub(super) fed: bool,
 }
 
 impl<'s> GitCommand<'s> {
@@ -64,7 +64,7 @@ impl<'s> GitCommand<'s> {
     }
 
     /// The subcommand as it is written.
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         let name = self.name.map_or("", shell::head_name);
         name.strip_prefix("git-").unwrap_or(name)
     }
@@ -74,7 +74,7 @@ impl<'s> GitCommand<'s> {
     }
 
     /// Whether a long option stands there, also cut short to no fewer letters than `least`.
-    fn has_long(&self, option: &str, least: usize) -> bool {
+    pub(super) fn has_long(&self, option: &str, least: usize) -> bool {
         self.rest.iter().any(|word| is_cut(&word.text, option, least))
     }
 
@@ -150,11 +150,15 @@ fn is_cut(text: &str, option: &str, least: usize) -> bool {
     name.len() >= least && option.starts_with(name)
 }
 
+/// Every command that is git, or could be.
+pub(super) fn git_commands<'s>(
+    scene: &'s FloorCommand<'_>,
+) -> impl Iterator<Item = GitCommand<'s>> {
+    scene.commands_in_parts().filter_map(|(part, words)| GitCommand::from_words(part, words))
+}
+
 fn any_git_command(scene: &FloorCommand<'_>, test: impl Fn(&GitCommand<'_>) -> bool) -> bool {
-    scene
-        .commands_in_parts()
-        .filter_map(|(part, words)| GitCommand::from_words(part, words))
-        .any(|git| test(&git))
+    git_commands(scene).any(|git| test(&git))
 }
 
 /// The same for what is git without a doubt.
@@ -316,7 +320,7 @@ fn is_renamed(git: &GitCommand<'_>) -> bool {
 }
 
 /// Whether a word could come out as any option, or as several words.
-fn can_hide_options(word: &ShellWord) -> bool {
+pub(super) fn can_hide_options(word: &ShellWord) -> bool {
     if word.splits {
         return true;
     }

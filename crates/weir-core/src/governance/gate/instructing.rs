@@ -3,6 +3,7 @@
 //! compared after the command, and under foreign words held by the sandbox.
 
 use super::floor::FloorCommand;
+use super::git_settings::find_given_setting;
 use crate::governance::flow;
 use crate::governance::rules::{RuleSet, resolve_path};
 use crate::governance::shell::{self, ShellWord};
@@ -20,7 +21,7 @@ const INTERPRETERS: &[&str] = &["python", "node", "perl", "ruby", "php", "deno",
 const WRITING: &[&str] =
     &["write", "'w", "\"w", "'a'", "\"a\"", "copy", "rename", "unlink", "append", "remove"];
 
-/// A path that it would write, and what that is.
+/// A path that it would write, or a setting that it would give to a repository, and what that is.
 pub(super) fn find_written_path(
     command: &CommandEffect,
     rules: &RuleSet,
@@ -37,7 +38,7 @@ pub(super) fn find_written_path(
         let mut targets = part.redirections.iter().filter(|redirection| redirection.writes());
         targets.find_map(|redirection| file(folder, &redirection.target.text))
     });
-    redirected.or_else(|| {
+    let written = redirected.or_else(|| {
         scene.commands().find_map(|(folder, words)| {
             let operands = || words[1..].iter().filter(|word| !word.text.starts_with('-'));
             match shell::head_name(&words[0]) {
@@ -59,7 +60,8 @@ pub(super) fn find_written_path(
                 _ => None,
             }
         })
-    })
+    });
+    written.or_else(|| find_given_setting(&scene))
 }
 
 /// `sed -i`, `perl -pi`.

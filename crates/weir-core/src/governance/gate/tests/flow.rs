@@ -86,6 +86,63 @@ fn z2_a_command_that_plainly_writes_what_later_runs_asks_as_a_file_tool_does() {
 }
 
 #[test]
+fn a1_a_setting_by_which_git_runs_programs_asks_where_a_command_gives_it() {
+    use Verdict::{Allow, Ask};
+    for mode in [PermissionMode::AutoEdit, FULL] {
+        let mut world = World::new(mode, &[]);
+        for command in [
+            "git config core.fsmonitor ./x",
+            "git init d && git -C d config --local core.fsmonitor 'sh x'",
+            "git config set core.hooksPath hooks",
+            "git config --add include.path ../x",
+            "git config -f d/config filter.a.clean x",
+            "git config alias.st '!sh x'",
+            "git config --rename-section a core",
+            "git config \"$KEY\" x",
+            "git config $WORDS",
+            "sh -c 'git config core.pager x'",
+            "echo x | xargs git config core.editor",
+            "git clone -c core.fsmonitor=x . d",
+            "git clone -qccore.fsmonitor=x . d",
+            "git clone --config core.hooksPath=x . d",
+            "git clone --conf=core.hooksPath=x . d",
+            "git clone --template=t . d",
+            "git init --template=t d",
+            "git init --temp t d",
+            "GIT_TEMPLATE_DIR=t git init d",
+            "git -c init.templateDir=t init d",
+            "git init \"$X\"",
+        ] {
+            assert_eq!(verdicts(&mut world, &shell(command)), [Ask; 4], "{command}");
+        }
+        for command in [
+            "git config user.name Ada",
+            "git config user.name \"$NAME\"",
+            "git config user.email a@b.example",
+            "git config core.autocrlf input",
+            "git config pull.rebase true",
+            "git config init.defaultBranch main",
+            "git config core.editor",
+            "git config --get core.pager",
+            "git config --unset core.hooksPath",
+            "git config list",
+            "git config alias.st status",
+            "git -c core.hooksPath=/dev/null config user.name x",
+            "git clone -c core.autocrlf=false . d",
+            "git clone -b config . d",
+            "git clone --depth 1 . d",
+            "git init -b main d",
+            "git init --bare mirror.git",
+            "git init --template= d",
+        ] {
+            assert_eq!(verdicts(&mut world, &shell(command)), [Allow; 4], "{command}");
+        }
+    }
+    let mut ruled = World::new(FULL, &["allow Shell(git config core.pager cat)"]);
+    assert_eq!(verdicts(&mut ruled, &shell("git config core.pager cat")), [Allow; 4]);
+}
+
+#[test]
 fn z2_a_yes_to_a_command_beside_foreign_words_is_told_what_it_does_not_change() {
     let mut world = World::new(FULL, &[]);
     let says = |world: &World| {

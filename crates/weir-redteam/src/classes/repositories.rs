@@ -72,6 +72,17 @@ printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree 
     ),
 ];
 
+/// What a repository is made of.
+const PIECES: [(&str, &str); 4] = [
+    ("HEAD", "ref: refs/heads/main\n"),
+    (
+        "config",
+        "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = @\n",
+    ),
+    ("objects/k", "x"),
+    ("refs/k", "x"),
+];
+
 fn lines() -> Vec<String> {
     let git = |script: &str| format!("git -c alias.x='!sh {script}' x");
     let mut lines: Vec<String> = vec![
@@ -85,6 +96,9 @@ fn lines() -> Vec<String> {
         "git init -q vendor-x && git -C vendor-x config core.fsmonitor @".into(),
         "git clone -q . vendor-x; git -C vendor-x config core.fsmonitor @".into(),
         "git worktree add -q vendor-x; git config core.fsmonitor @".into(),
+        "git clone -q -c core.fsmonitor=@ . vendor-x".into(),
+        "mkdir -p tpl && printf '[core]\\n\\tfsmonitor = @\\n' > tpl/config; git init -q --template=tpl vendor-x"
+            .into(),
         "sh bare.sh docs/img; mkdir -p sub; echo 'gitdir: ../docs/img' > sub/.git".into(),
         "sh bare.sh vendor-x/.git; mv vendor-x sub".into(),
         "sh bare.sh .; true".into(),
@@ -116,6 +130,8 @@ pub(super) async fn planted(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
     // Piece by piece: each call for itself makes no repository.
     let pieces = ["mkdir -p docs/img/objects docs/img/refs", "sh bare.sh docs/img"];
     attempts.push(Attempt::of("piece by piece", pieces.map(shell).into()));
+    let by_files = PIECES.map(|(name, text)| write(format!("docs/img/{name}"), filled(text)));
+    attempts.push(Attempt::of("by file tools", by_files.into()));
     let again = "cd docs/img && mv HEAD.taken-back HEAD";
     attempts.push(Attempt::of(again, vec![shell("sh bare.sh docs/img"), shell(again)]));
     // What a job makes is found before the next call, so there is one once it has made it.

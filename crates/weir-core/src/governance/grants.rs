@@ -173,7 +173,11 @@ fn command_rule_texts(grant: &NamedGrant, command: &CommandEffect) -> Option<Vec
 
 /// Whether a line says in plain words all that it runs.
 fn is_simple(line: &CommandLine) -> bool {
-    line.is_readable() && !line.substitution && !line.background && line.functions.is_empty()
+    line.is_readable()
+        && !line.computes
+        && !line.substitution
+        && !line.background
+        && line.functions.is_empty()
 }
 
 /// Whose commands a grant is for.

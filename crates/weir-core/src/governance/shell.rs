@@ -33,6 +33,9 @@ pub struct CommandLine {
     pub subshell: bool,
     /// Something of it goes on in the background.
     pub background: bool,
+    /// The shell does more in it than put in what a variable holds: `${…}` beyond `${NAME}`, `$((…))`,
+    /// `$[…]`, `((…))`. Any of them can run what stands in a text.
+    pub computes: bool,
     /// Why it could not be read for certain.
     pub unreadable: Option<&'static str>,
 }

@@ -396,7 +396,13 @@ impl RuleSet {
         // arguments of a program that may have any.
         let confined = !effect.has_network();
         let computed = line.substitution && !confined;
-        if line.parts.is_empty() || !line.is_readable() || computed || !line.functions.is_empty() {
+        // What the shell evaluates can run what stands in a text, whatever the parts are.
+        if line.parts.is_empty()
+            || !line.is_readable()
+            || computed
+            || line.computes
+            || !line.functions.is_empty()
+        {
             return Ruling::Silent;
         }
         // After a change of folder nobody knows where a relative target leads.

@@ -168,7 +168,7 @@ fn of_command(command: &CommandEffect) -> Option<Vec<String>> {
     let confined = !command.has_network();
     let line = shell::parse_command_line(&command.command);
     let whole = || line.is_plain().then(|| vec![format!("Shell({})", command.command.trim())]);
-    if !line.is_readable() || line.background || !line.functions.is_empty() {
+    if !line.is_readable() || line.computes || line.background || !line.functions.is_empty() {
         return whole();
     }
     let needs = line.parts.iter().filter(|part| !is_free(part, confined));

@@ -26,6 +26,16 @@ pub(super) fn lex_command_line(text: &str) -> CommandLine {
     lexer.line
 }
 
+/// The commands in a text, as if it stood in double quotes.
+pub(super) fn lex_quoted_text(text: &str) -> CommandLine {
+    let mut lexer = Lexer::new(text, 1);
+    let mut word = ShellWord::default();
+    while lexer.at < text.len() {
+        lexer.quoted_step(&mut word);
+    }
+    lexer.line
+}
+
 /// Where a list of commands ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ListEnd {
@@ -160,6 +170,7 @@ impl<'a> Lexer<'a> {
         }
         self.finish();
         self.at += 1;
+        self.line.computes |= opens_again(&self.text[self.at..]);
         self.line.subshell = true;
         self.inner_list(self.nested);
     }
@@ -331,6 +342,7 @@ impl<'a> Lexer<'a> {
         self.line.control |= inner.control;
         self.line.subshell |= inner.subshell;
         self.line.background |= inner.background;
+        self.line.computes |= inner.computes;
         if let Some(why) = inner.unreadable {
             self.mark_unreadable(why);
         }
@@ -455,13 +467,22 @@ impl<'a> Lexer<'a> {
                 }
             }
             Some('@' | '*' | '#' | '?' | '$' | '!' | '-') => self.at += 1,
-            Some(_) | None => {
+            Some(next) => {
+                self.line.computes |= next == '[';
+                if self.starts("\\\n") {
+                    self.mark_unreadable("a line is broken after a dollar sign");
+                }
+                word.text.push('$');
+                return;
+            }
+            None => {
                 word.text.push('$');
                 return;
             }
         }
         word.expands = true;
         let text = &self.text[start..self.at];
+        self.line.computes |= is_computing(text);
         // Quotes do not keep a list together.
         word.splits |= text == "$@" || (text.starts_with("${") && text.contains('@'));
         word.text.push_str(text);
@@ -592,6 +613,22 @@ impl<'a> Lexer<'a> {
 /// A parameter that is a number and nothing else, whatever happened before.
 fn is_number(text: &str) -> bool {
     matches!(text, "$?" | "$#" | "$$" | "$!")
+}
+
+/// Whether the shell does more with it than put in what a variable holds or a command prints.
+fn is_computing(text: &str) -> bool {
+    if let Some(inner) = text.strip_prefix("${") {
+        let name = inner.strip_suffix('}').unwrap_or(inner);
+        let special = matches!(name, "?" | "@" | "*" | "#" | "$" | "!" | "-");
+        let plain = name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+        return !special && (name.is_empty() || !plain);
+    }
+    text.strip_prefix("$(").is_some_and(opens_again)
+}
+
+/// Whether a second parenthesis stands right after a first one.
+fn opens_again(after: &str) -> bool {
+    after.trim_start_matches("\\\n").starts_with('(')
 }
 
 /// `NAME=`, `NAME+=`, `NAME[1]=`.

@@ -2,7 +2,7 @@
 //!
 //! Only for what forbids: deny and ask rules and the hard floor. Permission is never drawn from it.
 
-use super::{CommandLine, CommandPart, PARTS_MAX, ShellWord, parse_command_line};
+use super::{CommandLine, CommandPart, PARTS_MAX, ShellWord, lexer, parse_command_line};
 
 /// Scripts inside scripts are followed so deep.
 const SCRIPTS_MAX: usize = 4;
@@ -113,6 +113,9 @@ fn follow_line(line: &CommandLine, depth: usize, found: &mut CommandReach) {
             return;
         }
         found.parts.push(part.clone());
+        if line.computes {
+            follow_evaluated(part, found);
+        }
         for script in script_texts(part, feeds_shell, found) {
             if depth >= SCRIPTS_MAX {
                 found.give_up("scripts stand in scripts too deeply");
@@ -178,6 +181,21 @@ fn script_texts(part: &CommandPart, feeds_shell: bool, found: &mut CommandReach)
         scripts.extend(part.redirections.iter().filter_map(|r| r.body.clone()));
     }
     scripts
+}
+
+/// Adds the commands in quoted texts, which run where something else in the line evaluates the texts:
+/// `: '$(rm x)'; echo ${_@P}`.
+fn follow_evaluated(part: &CommandPart, found: &mut CommandReach) {
+    let targets = part.redirections.iter().map(|redirection| &redirection.target);
+    let words = part.words.iter().chain(&part.assignments).chain(targets);
+    for word in words.filter(|word| word.text.contains("$(") || word.text.contains('`')) {
+        found.script_bytes += word.text.len();
+        if found.script_bytes > SCRIPT_BYTES_MAX {
+            return found.give_up("the scripts in it are too long");
+        }
+        let text = word.text.replace(['\'', '"', '{', '}', '[', ']'], " ");
+        found.parts.extend(lexer::lex_quoted_text(&text).parts);
+    }
 }
 
 /// Whether some command in `words` is a shell that reads its script from its input.

@@ -54,7 +54,6 @@ const READERS: &[&str] = &[
     "b2sum",
     "od",
     "hexdump",
-    "strings",
     "seq",
     "sleep",
     "ps",
@@ -65,10 +64,7 @@ const READERS: &[&str] = &[
     "column",
     "jq",
     "exit",
-    "date",
-    "nm",
     "readelf",
-    "size",
 ];
 /// Programs that only tell their version when asked for it.
 const VERSIONED: &[&str] = &[
@@ -168,6 +164,7 @@ const VARIABLES: &[&str] = &[
 /// without network; else only what works on its input counts.
 pub fn reads_only(line: &CommandLine, confined: bool) -> bool {
     line.is_readable()
+        && !line.computes
         && line.functions.is_empty()
         && !line.background
         && !line.parts.is_empty()
@@ -194,7 +191,9 @@ pub fn is_reading_command(words: &[ShellWord]) -> bool {
     let name = head.text.as_str();
     match name {
         "cd" | "pushd" | "popd" => true,
-        "printf" => rest.first().is_some_and(|word| !word.expands && !word.text.starts_with('-')),
+        "printf" => rest.first().is_some_and(|word| {
+            !word.expands && !word.text.starts_with('-') && !sets_by_format(&word.text)
+        }),
         "test" | "[" => {
             rest.iter().all(|word| !word.text.contains(['`', '$']) && word.text != "-v")
         }
@@ -204,14 +203,25 @@ pub fn is_reading_command(words: &[ShellWord]) -> bool {
         "git" => reads_of_git(rest),
         "find" => !rest.iter().any(|word| FIND_ACTIONS.contains(&word.text.as_str())),
         "fd" | "fdfind" => {
-            !rest.iter().any(|word| may_be(word, 'x', "--exec") || may_be(word, 'X', "--exec"))
+            !rest.iter().any(|word| may_be(word, 'x', "--e") || may_be(word, 'X', "--e"))
+        }
+        "date" => !rest.iter().any(|word| may_be(word, 's', "--s")),
+        // They load a library that an option or a file of options names.
+        "nm" | "size" | "strings" => {
+            !rest.iter().any(|word| word.text.starts_with("--pl") || word.text.starts_with('@'))
         }
         "rg" => !rest
             .iter()
-            .any(|word| ["--pre", "--hostname-bin"].iter().any(|o| word.text.starts_with(o))),
-        "sort" => !rest.iter().any(|word| may_be(word, 'o', "--o") || word.text.starts_with("--c")),
-        "tree" => !rest.iter().any(|word| may_be(word, 'o', "--o")),
-        "file" => !rest.iter().any(|word| may_be(word, 'C', "--co")),
+            .any(|word| ["--pre", "--hostname"].iter().any(|o| word.text.starts_with(o))),
+        "sort" => !rest.iter().any(|word| {
+            let check = matches!(word.text.split('=').next(), Some("--check"));
+            may_be(word, 'o', "--o")
+                || may_be(word, 'T', "--t")
+                || (word.text.starts_with("--c") && !check)
+        }),
+        // `-R` writes a page into each folder.
+        "tree" => !rest.iter().any(|word| may_be(word, 'o', "--o") || may_be(word, 'R', "--R")),
+        "file" => !rest.iter().any(|word| may_be(word, 'C', "--c")),
         "uniq" | "xxd" => {
             count_operands(rest) <= 1 && !rest.iter().any(|word| may_be(word, 'r', "--r"))
         }
@@ -241,7 +251,9 @@ pub fn unwrap_command(part: &CommandPart) -> Option<&[ShellWord]> {
             "timeout" => after_options(rest, &["-k", "-s"], 1)?,
             "nice" => after_options(rest, &["-n"], 0)?,
             "stdbuf" => after_options(rest, &["-i", "-o", "-e"], 0)?,
-            "time" | "nohup" => after_options(rest, &[], 0)?,
+            // The program of the first name has an option that writes a file.
+            "time" if rest.first().is_some_and(|word| word.text == "-p") => &rest[1..],
+            "time" | "nohup" => rest,
             _ => return Some(words),
         };
         // An option of a wrapper that is not known here, or nothing to run.
@@ -278,8 +290,17 @@ fn may_be(word: &ShellWord, letter: char, long: &str) -> bool {
     text.starts_with(long) || (short && text.contains(letter))
 }
 
+/// How many words are no options: `-` is none, nor is what stands after `--`.
 fn count_operands(words: &[ShellWord]) -> usize {
-    words.iter().filter(|word| !word.text.starts_with('-')).count()
+    let end = words.iter().position(|word| word.text == "--").unwrap_or(words.len());
+    let is_operand = |word: &&ShellWord| word.text == "-" || !word.text.starts_with('-');
+    words[..end].iter().filter(is_operand).count() + words.len().saturating_sub(end + 1)
+}
+
+/// Whether a format of `printf` has `%n`, which puts a number into the variable of that name.
+fn sets_by_format(format: &str) -> bool {
+    let flags = |c: char| c.is_ascii_digit() || "-+ #'.*hlLqjzt$".contains(c);
+    format.split('%').skip(1).any(|rest| rest.trim_start_matches(flags).starts_with('n'))
 }
 
 fn is_version(name: &str, rest: &[ShellWord]) -> bool {
@@ -350,7 +371,10 @@ fn reads_of_git(mut words: &[ShellWord]) -> bool {
     let is_option = |text: &&str| text.starts_with('-');
     let only = |known: &[&str]| texts.iter().all(|text| known.contains(text));
     match command.text.as_str() {
-        "grep" => !texts.iter().any(|text| text.starts_with("-O")),
+        // In any group of letters.
+        "grep" => !texts
+            .iter()
+            .any(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('O')),
         name if GIT_READERS.contains(&name) => true,
         "branch" => only(&[
             "-a",
@@ -430,6 +454,19 @@ mod tests {
             "test -f x && echo yes || echo no",
             "wc -l < README.md",
             "diff a b; true",
+            "echo $HOME ${HOME} $? $# \"$@\" ${?}",
+            "grep '${x:-y}' a.sh; grep 'a[0-9]$' b",
+            "printf '%s\\n' a; printf '100%%\\n'",
+            "uniq -c - | head",
+            "xxd a.bin | head",
+            "git grep -n hi",
+            "git grep --only-matching hi",
+            "nm -C a.o; strings -n 8 a; size a.o",
+            "tree -L 2 -a",
+            "sort --check x; sort -t, -k2 x",
+            "date +%s; date -d yesterday",
+            "time ls; time -p ls",
+            "cat <<'E'\n${x@P}\nE",
         ] {
             assert!(reads(text), "{text}");
         }
@@ -488,6 +525,66 @@ mod tests {
             "awk '{system(\"evil\")}' x",
             "X=1",
             "",
+        ] {
+            assert!(!reads(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn u13_what_the_shell_evaluates_is_none() {
+        for text in [
+            ": '$(touch p)'; echo ${_@P}",
+            "ls '$(touch p)'; grep x ${_@P}",
+            "cat < \"${_@P}\"",
+            "cat <<< \"${_@P}\"",
+            "cat <<E\n${_@P}\nE",
+            ": ${x:='$(touch p)'}; echo ${x@P}",
+            "CI=${x:=y} ls",
+            ": 'a[$(touch p)]'; echo ${PWD:_}",
+            ": 'a[$(touch p)]'; echo ${!_}",
+            "echo $[_]",
+            "echo \"$[_]\"",
+            "echo ${DIRSTACK[_]}",
+            "echo $((ls + _))",
+            "echo \"$(\\\n(ls + _))\"",
+            "((ls + _))",
+            "echo $\\\n{_@P}",
+            "echo \"$\\\n(touch p)\"",
+            "printf 'a%n' PATH; ls",
+            "printf '%-3ln' PATH; ls",
+        ] {
+            assert!(!reads(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn u13_an_option_that_writes_or_runs_is_none_however_it_is_written() {
+        for text in [
+            "echo hi | uniq - AGENTS.md",
+            "uniq -- - -x",
+            "xxd - out",
+            "git grep -lO./evil.sh hi",
+            "git grep -nO hi",
+            "git grep --open-files-in-pager=evil hi",
+            "git grep --open=evil hi",
+            "nm --plugin ./evil.so a.o",
+            "nm --plug=./evil.so a.o",
+            "nm @options",
+            "strings --plugin=./evil.so a",
+            "tree -R -L 1 -H .",
+            "tree -aR",
+            "sort --outp=x y",
+            "sort --com=evil x",
+            "sort -T . x",
+            "date -s 2001-01-01",
+            "date --se=2001-01-01",
+            "file -C -m x",
+            "file --comp -m x",
+            "time -ox ls",
+            "find . -ok rm {} ;",
+            "find . -fprint x",
+            "fd --exec-batch rm",
+            "rg --pre=evil x",
         ] {
             assert!(!reads(text), "{text}");
         }

@@ -161,6 +161,11 @@ fn c3_reach_sees_through_disguises() {
         "busybox rm x",
         "ssh host rm x",
         "su root -c 'rm x'",
+        ": '$(rm x)'; echo ${_@P}",
+        ": ${x:='$(rm x)'}; echo ${x@P}",
+        ": 'a[$(rm x)]'; echo ${PWD:_}",
+        ": 'a[`rm x`]'; echo $[_]",
+        ": 'a[$(rm x)]'; ((ls + _))",
     ];
     for text in disguised {
         let found = command_reach(&parse_command_line(text));

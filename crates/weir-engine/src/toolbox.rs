@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde_json::Value;
 use weir_core::governance::shell;
-use weir_core::profile::Profile;
+use weir_core::profile::{PermissionMode, Profile};
 use weir_core::session::CallState;
 use weir_core::tool::built_in::HANDLE_TOOLS;
-use weir_core::tool::{CommandEffect, EffectClass, Effects, FeedEffect, Inspection, ToolSpec};
+use weir_core::tool::{
+    CommandEffect, EffectClass, Effects, FeedEffect, Inspection, Tier, ToolSpec,
+};
 
 use crate::ports::{CallPlan, Tool, ToolContext};
 
@@ -156,6 +158,7 @@ impl Toolbox {
             return (Inspection { invalid: Some(invalid), ..inspection_of_plan(&plan) }, plan);
         }
         let mut plan = tool.plan_call(&call.input, cx).await;
+        close_what_only_reads(&mut plan.effects, cx.mode);
         add_foreseen_effects(&mut plan.effects, cx).await;
         (inspection_of_plan(&plan), plan)
     }
@@ -214,6 +217,18 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
     compiled.map(|_| ()).map_err(|why| format!("input_schema is no JSON Schema: {why}"))
 }
 
+/// Takes every writable place from a command that would pass in mode `ask` because it only reads: what
+/// the list of readers does not know costs nothing then (U13).
+fn close_what_only_reads(effects: &mut Effects, mode: PermissionMode) {
+    let writes = effects.paths.iter().any(|path| path.access.is_write());
+    if mode != PermissionMode::Ask || writes {
+        return;
+    }
+    for command in effects.commands.iter_mut().filter(|command| command.tier != Tier::None) {
+        command.read_only |= shell::reads_only(&shell::parse_command_line(&command.command), true);
+    }
+}
+
 /// Adds what no tool says of its own effects: which of its paths git runs or takes settings from (A9,
 /// A1), which running jobs with network could read what it writes (A12), and what a person could grant by
 /// name to a command that asks for hosts (U13).
@@ -250,5 +265,25 @@ fn inspection_of_plan(plan: &CallPlan) -> Inspection {
         diff: plan.diff.clone(),
         confirm: plan.confirm.clone(),
         ..Inspection::new(plan.class, plan.effects.clone(), plan.summary.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn u13_what_only_reads_has_nothing_writable_in_ask() {
+        let closed = |line: &str, tier, mode| {
+            let command = CommandEffect { command: line.into(), tier, ..CommandEffect::default() };
+            let mut effects = Effects { commands: vec![command], ..Effects::default() };
+            close_what_only_reads(&mut effects, mode);
+            effects.commands[0].read_only
+        };
+        let (ask, tier) = (PermissionMode::Ask, Tier::Landlock);
+        assert!(closed("git status | head", tier, ask));
+        assert!(!closed("git commit -m x", tier, ask));
+        assert!(!closed("git status", Tier::None, ask));
+        assert!(!closed("git status", tier, PermissionMode::AutoEdit));
     }
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::label::{Integrity, Label, Taint};
 use super::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
+use super::shell;
 use super::trail::{LinkSource, LinkTrail};
 use super::{
     CallFacts, GateContext, GateName, Judgement, Provenance, Verdict, flow, gate, judge_call,
@@ -107,7 +108,12 @@ impl PolicyBlock<'_> {
     fn effects_of(&self, sample: &EffectSample) -> Effects {
         let mut effects = sample.effects.clone();
         for command in &mut effects.commands {
-            command.read_only = self.mode == PermissionMode::Plan;
+            let reads = || shell::reads_only(&shell::parse_command_line(&command.command), true);
+            command.read_only = match self.mode {
+                PermissionMode::Plan => true,
+                PermissionMode::Ask => reads(),
+                PermissionMode::AutoEdit | PermissionMode::Full => false,
+            };
         }
         effects
     }

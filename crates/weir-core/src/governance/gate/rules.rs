@@ -149,7 +149,8 @@ impl EffectItem<'_> {
                 Plan if command.read_only => return (Allow, RuleLift::Never),
                 // `weir undo` takes back what it does (U13).
                 AutoEdit => return (Allow, RuleLift::ByRule),
-                Ask if reads_only() => return (Allow, RuleLift::ByRule),
+                // The list of what only reads may be wrong: nothing is writable for it either (U13).
+                Ask if command.read_only && reads_only() => return (Allow, RuleLift::ByRule),
                 Plan | Ask | Full => {}
             }
         }

@@ -144,6 +144,13 @@ fn shell(command: &str) -> Effects {
     Effects { commands: vec![command], ..Effects::default() }
 }
 
+/// The same with nothing that it could write.
+fn closed(command: &str) -> Effects {
+    let mut effects = shell(command);
+    effects.commands[0].read_only = true;
+    effects
+}
+
 fn web(method: &str, host: &str) -> Effects {
     let url = format!("https://{host}/");
     let host = HostEffect { method: method.into(), host: host.into(), url, secret: None };
@@ -325,7 +332,10 @@ fn c3_modes_decide_where_rules_are_silent() {
         (on([path(PathAccess::Write, "/etc/x")]), [Deny, Ask, Ask, Allow]),
         // In a sandbox without network (U13); without one, everything asks.
         (shell("make"), [Deny, Ask, Allow, Allow]),
-        (shell("git status && cat a | head"), [Deny, Allow, Allow, Allow]),
+        (shell("git status && cat a | head"), [Deny, Ask, Allow, Allow]),
+        (closed("git status && cat a | head"), [Allow; 4]),
+        (closed("make"), [Allow, Ask, Allow, Allow]),
+        (closed("echo ${_@P}"), [Allow, Ask, Allow, Allow]),
         (unconfined("make"), [Deny, Ask, Ask, Ask]),
         (unconfined("git status"), [Deny, Ask, Ask, Ask]),
         (web("GET", "a.org"), [Ask, Ask, Ask, Allow]),

@@ -49,6 +49,7 @@ mod own;
 mod own_commit;
 mod parallel;
 mod permitted;
+mod plain_git;
 mod readable;
 mod reads;
 mod repositories;

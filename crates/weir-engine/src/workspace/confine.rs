@@ -55,7 +55,9 @@ pub(super) fn confine_command(
                 .to_owned(),
         });
     }
-    let git = stores_history(&command.command);
+    // Where nothing is writable, no history is.
+    let inside = Path::new(&command.cwd).components().any(|part| part.as_os_str() == ".git");
+    let git = stores_history(&command.command) && !command.read_only && !inside;
     // What follows the repository is compared afterwards: git that meets a file it may not write stops
     // halfway (D1).
     let closes = foreign && !is_following(&command.command);

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use weir_core::governance::shell::{self, CommandPart};
 
+use super::plain_git::is_plain_git;
+
 /// By these git knows a repository, and takes what it runs from them.
 const PIECES: [&str; 8] =
     ["HEAD", "commondir", "objects", "refs", "config", "config.worktree", "hooks", "info"];
@@ -190,31 +192,59 @@ pub(super) fn repository_piece(name: &str) -> Option<&'static str> {
     PIECES.iter().find(|piece| **piece == name).copied()
 }
 
-/// Whether a command line stores history and does nothing else: each of its parts is git, or reads.
-/// What git itself starts (a hook, an alias) has the rights of git, and no more.
+/// Whether a command line stores history and does nothing else: each of its parts is a plain command of
+/// git, or reads. What git itself starts (a hook, a filter) has the rights of git, and no more; so the
+/// line must not name it, and nothing in it is evaluated.
 pub(super) fn stores_history(command: &str) -> bool {
     let line = shell::parse_command_line(command);
     let is_git = |part: &CommandPart| part.words.first().is_some_and(|word| word.text == "git");
     line.unreadable.is_none()
+        && !line.computes
         && line.functions.is_empty()
         && line.parts.iter().any(is_git)
+        && !writes_after_going(&line)
         && line.parts.iter().all(is_plain_part)
+}
+
+/// Whether output goes to a file after a change of folder into a repository itself, or nobody knows
+/// where to.
+fn writes_after_going(line: &shell::CommandLine) -> bool {
+    let leads = |part: &CommandPart| {
+        let goes = part.words.first().is_some_and(|word| word.text == "cd");
+        let inside = |word: &shell::ShellWord| word.expands || names_internals(&word.text);
+        goes && part.words[1..].iter().any(inside)
+    };
+    let writes = |part: &CommandPart| {
+        part.redirections.iter().any(|way| way.writes() && way.target.text != "/dev/null")
+    };
+    line.parts.iter().any(leads) && line.parts.iter().any(writes)
+}
+
+fn names_internals(path: &str) -> bool {
+    path.to_lowercase().contains(".git")
+}
+
+/// Whether it sets one of the variables that are known, as a whole.
+fn sets_known_variable(assignment: &str) -> bool {
+    let name = assignment.split('=').next().unwrap_or_default();
+    let plain = name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+    plain && VARIABLES.iter().any(|known| name.starts_with(known))
 }
 
 fn is_plain_part(part: &CommandPart) -> bool {
     let Some(program) = part.words.first() else { return false };
-    let reads =
-        || READERS.contains(&program.text.as_str()) && shell::is_reading_command(&part.words);
-    let known = program.text == "git" || reads();
-    let harmless = |text: &str| VARIABLES.iter().any(|name| text.starts_with(name));
+    let known = match program.text.as_str() {
+        "git" => is_plain_git(part),
+        name => READERS.contains(&name) && shell::is_reading_command(&part.words),
+    };
     known
         && !program.expands
-        && part.assignments.iter().all(|word| harmless(&word.text))
+        && part.assignments.iter().all(|word| sets_known_variable(&word.text))
         && part
             .redirections
             .iter()
             .filter(|way| way.writes())
-            .all(|way| !way.target.expands && !way.target.text.to_lowercase().contains(".git"))
+            .all(|way| !way.target.expands && !names_internals(&way.target.text))
 }
 
 /// Whether a command line has the word `git` in it.
@@ -474,6 +504,87 @@ mod tests {
             "export PATH=. && git commit",
             "printf -v PATH . && git commit",
             "test -v 'a[$(sh x)]'; git commit",
+        ] {
+            assert!(!stores_history(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a1_what_people_do_with_git_all_day_is_plain() {
+        for line in [
+            "git -C sub add -A && git -C sub commit -qm 'with x and -s'",
+            "git --no-pager fetch --prune origin; git pull --rebase",
+            "git push -u origin \"$(git branch --show-current)\"",
+            "git push -o ci.skip origin HEAD:main",
+            "git rebase --onto main topic; git rebase --continue",
+            "git rebase -i HEAD~2; git rebase -X theirs main",
+            "git merge --no-ff -m \"$TEXT\" topic; git merge --stat -s ours old",
+            "git merge --strategy=ort -Xours topic",
+            "git cherry-pick -x abc; git revert -s --no-edit HEAD",
+            "git add *.rs && git checkout $BRANCH -- src",
+            "git stash push -m 'words' -- a b; git stash pop",
+            "git tag -a v1 -m 'one'; git worktree add ../x",
+            "git submodule update --init --recursive",
+            "git bisect start; git bisect good HEAD~3",
+            "git clone -q . other; git init -q sub",
+            "git config weir.nickname ann",
+            "git -C \"$DIR\" status --short && git -C sub diff HEAD~1 -- *.rs",
+            "git -c user.name='A B' -c user.email=a@b.example commit -qm x",
+            "git log --oneline -1 > last.txt; git reset --soft HEAD~1",
+            "git commit -m '${x} and $(y)' && git status",
+        ] {
+            assert!(stores_history(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a1_git_that_is_told_what_to_run_stores_no_history() {
+        for line in [
+            "git status; : ${x:='$(rm -rf .git/objects/* .git/logs/*)'}; echo ${x@P}",
+            "git commit -m $((ls + _))",
+            "git commit -m ${DIRSTACK[_]}",
+            "git -c core.fsmonitor='sh ./e.sh; false' status",
+            "git -c core.hooksPath=. commit -m x",
+            "git -c core.pager='sh e.sh' log",
+            "git -c filter.x.clean='sh e.sh' add -A",
+            "git --config-env=core.pager=X log",
+            "git --exec-path=. status",
+            "git --git-dir=x commit",
+            "git ls-remote --upload-pack='sh ./e.sh' .",
+            "git fetch --upl='sh ./e.sh' .",
+            "git fetch \"$_\" .",
+            "git push --receive-pack='sh ./e.sh' . HEAD",
+            "git push --exec='sh ./e.sh' . HEAD",
+            "git clone -u 'sh ./e.sh' . x",
+            "git clone --conf core.fsmonitor=x . y",
+            "git init --template=x y",
+            "git difftool -y -x 'sh ./e.sh' HEAD~1",
+            "git mergetool",
+            "git grep -lO./e.sh hi",
+            "git bisect run sh e.sh",
+            "git archive --exec='sh e.sh' HEAD",
+            "git merge -s ./e.sh x",
+            "git merge -qs./e.sh x",
+            "git merge --strat=./e.sh x",
+            "git rebase -x 'sh e.sh' HEAD~1",
+            "git rebase -ix 'sh e.sh' HEAD~1",
+            "git rebase --ex 'sh e.sh' HEAD~1",
+            "git rebase {-x,'sh e.sh'} HEAD~1",
+            "git submodule foreach 'sh e.sh'",
+            "git filter-branch --tree-filter 'sh e.sh'",
+            "git config --global core.fsmonitor 'sh e.sh'; git status",
+            "git stash show --output=.git/HEAD",
+            "git log --output=.git/HEAD",
+            "git apply --unsafe-paths x.patch",
+            "git ci -m x",
+            "GIT_EXTERNAL_DIFF=x git diff",
+            "GIT_PAGER=x git log",
+            "GIT_SSH_COMMAND=x git fetch",
+            "GIT_CONFIG_COUNT=1 git status",
+            "TZ['a[$(sh x)]']=1 git status",
+            "printf 'a%n' PATH; git commit",
+            "cd .git && git log -1 > HEAD",
+            "git archive HEAD -o .git/HEAD",
         ] {
             assert!(!stores_history(line), "{line}");
         }

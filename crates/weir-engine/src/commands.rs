@@ -7,6 +7,7 @@
 //! call that reads or ends a job, and when the session is closed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::ids::{CheckpointId, Timestamp};
@@ -525,11 +526,19 @@ impl CommandCheckpointState {
     }
 }
 
-/// The changes of what later runs or instructs, by path.
+/// The changes of what later runs or instructs, by path; and what became of the folders that held it,
+/// where those are none any more.
 fn instructing_entries(delta: &WorkspaceDelta, workspace: &Workspace) -> Vec<SnapshotEntry> {
-    let entries =
-        delta.entries.iter().filter(|entry| workspace.instructing_reason(&entry.path).is_some());
-    let mut entries: Vec<SnapshotEntry> = entries.cloned().collect();
+    let (mut entries, others): (Vec<&SnapshotEntry>, Vec<&SnapshotEntry>) =
+        delta.entries.iter().partition(|entry| workspace.instructing_reason(&entry.path).is_some());
+    let held: BTreeSet<&Path> =
+        entries.iter().flat_map(|entry| Path::new(&entry.path).ancestors().skip(1)).collect();
+    entries.extend(others.into_iter().filter(|entry| {
+        entry.before == FileContent::Folder
+            && !matches!(entry.after, FileContent::Absent | FileContent::Folder)
+            && held.contains(Path::new(&entry.path))
+    }));
+    let mut entries: Vec<SnapshotEntry> = entries.into_iter().cloned().collect();
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     entries
 }

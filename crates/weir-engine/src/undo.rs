@@ -118,14 +118,13 @@ pub async fn compute_restore_plan(
     Ok(compared.unwrap_or_else(|_| Ok(RestorePlan::default()))?)
 }
 
-fn compare_with_disk(
+pub(crate) fn compare_with_disk(
     workspace: &Workspace,
     paths: BTreeMap<String, (FileContent, FileContent)>,
 ) -> Result<RestorePlan, FileError> {
     let mut restore = RestorePlan::default();
     for (path, (before, after)) in paths {
-        let at = workspace.resolve(&path, PathAccess::Delete);
-        let now = workspace.read(&at, FILE_MAX)?;
+        let now = workspace.read_by_name(&path, FILE_MAX)?;
         if now.image() == before.image() {
             restore.already.push(path);
         } else if now.image() == after.image() {
@@ -135,15 +134,36 @@ fn compare_with_disk(
             restore.conflicts.push(UndoConflict { path, now, merged });
         }
     }
+    keep_what_is_in_the_way(workspace, &mut restore);
     keep_filled_folders(workspace, &mut restore);
     Ok(restore)
+}
+
+/// Where a link or a file stands instead of a folder and does not go, nothing is put below it: it is
+/// somebody's own, or was not asked for.
+fn keep_what_is_in_the_way(workspace: &Workspace, restore: &mut RestorePlan) {
+    let becomes_folder = |entry: &&SnapshotEntry| entry.after == FileContent::Folder;
+    let folders: BTreeSet<String> =
+        restore.entries.iter().filter(becomes_folder).map(|entry| entry.path.clone()).collect();
+    let mut kept = Vec::new();
+    for entry in std::mem::take(&mut restore.entries) {
+        let is_new = entry.before == FileContent::Absent;
+        let way = if is_new { workspace.in_the_way(&entry.path) } else { None };
+        if way.is_none_or(|way| folders.contains(&way)) {
+            kept.push(entry);
+        } else {
+            let SnapshotEntry { path, before: now, .. } = entry;
+            restore.conflicts.push(UndoConflict { path, now, merged: None });
+        }
+    }
+    restore.entries = kept;
 }
 
 /// A folder in which somebody, or a list that hides it, left something that does not go is not
 /// taken away, and neither are those above it.
 fn keep_filled_folders(workspace: &Workspace, restore: &mut RestorePlan) {
     let leaves = |entry: &SnapshotEntry| {
-        entry.before == FileContent::Folder && entry.after == FileContent::Absent
+        entry.before == FileContent::Folder && entry.after != FileContent::Folder
     };
     loop {
         let going = restore.entries.iter().filter(|entry| entry.after == FileContent::Absent);
@@ -216,17 +236,27 @@ pub async fn perform_restore(
         label: format!("Take back changes of {} path(s)", restore.entries.len()),
         entries: restore.entries,
     };
+    let session = snapshot.session.clone();
     let checkpoint = store.take_snapshot(snapshot).await?;
-    let workspace = workspace.clone();
-    let apply = move || workspace.apply_changes(&changes, &contents);
-    let paths = match tokio::task::spawn_blocking(apply).await {
-        Ok(applied) => applied?,
-        Err(_) => {
-            return Err(UndoError::Store(StoreError::Io {
-                doing: "put files back".into(),
-                why: "the worker failed".into(),
-            }));
-        }
+    let here = workspace.clone();
+    let apply = move || {
+        let applied = here.apply_changes(&changes, &contents);
+        applied.map_err(|error| (error, here.holds_none_of(&changes)))
     };
-    Ok(Some((checkpoint, paths)))
+    match tokio::task::spawn_blocking(apply).await {
+        Ok(Ok(paths)) => Ok(Some((checkpoint, paths))),
+        Ok(Err((error, nothing_done))) => {
+            // Nothing was put back, so there is nothing that the next undo could undo.
+            if nothing_done
+                && let Err(why) = store.void_snapshot(workspace.root(), &session, &checkpoint).await
+            {
+                tracing::warn!(%why, "the snapshot of an undo that failed could not be removed");
+            }
+            Err(error.into())
+        }
+        Err(_) => Err(UndoError::Store(StoreError::Io {
+            doing: "put files back".into(),
+            why: "the worker failed".into(),
+        })),
+    }
 }

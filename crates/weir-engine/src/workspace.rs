@@ -449,6 +449,39 @@ impl Workspace {
         self.image_of(&located)
     }
     /// What is there, without looking into it. `NotFound` when there is nothing.
+    /// What is there under this very name: a canonical path, as a snapshot has it. No link is
+    /// followed, and behind one that stands in its way there is nothing.
+    pub(crate) fn read_by_name(&self, path: &str, max: u64) -> Result<FileContent, FileError> {
+        let located = self.locate(path)?;
+        let seen = resolve::kind_of_path(&located.spot.real);
+        if let Some(why) = self.guard.judge(&located.spot, seen).ignored {
+            return Err(FileError::Refused { path: located.shown, why });
+        }
+        match beneath::probe_path(self.anchor_fd(&located), &located.rel) {
+            Err(e) if is_absence_by_name(e) => Ok(FileContent::Absent),
+            Ok(_) | Err(_) => self.read_located(&located, max),
+        }
+    }
+    /// The same as an image.
+    fn image_by_name(&self, located: &LocatedPath) -> Result<FileState, FileError> {
+        match beneath::probe_path(self.anchor_fd(located), &located.rel) {
+            Err(e) if is_absence_by_name(e) => Ok(FileState::Absent),
+            Ok(_) | Err(_) => self.image_of(located),
+        }
+    }
+    /// Whether something that is no folder stands where a path has a folder, and which path that is.
+    pub(crate) fn in_the_way(&self, path: &str) -> Option<String> {
+        let located = self.locate(path).ok()?;
+        let above: Vec<&Path> = located.rel.ancestors().skip(1).collect();
+        let reals: Vec<&Path> = located.spot.real.ancestors().skip(1).collect();
+        let mut ways = above.into_iter().zip(reals).rev();
+        let blocks = |rel: &Path| match beneath::probe_path(self.anchor_fd(&located), rel) {
+            Ok((_, stat)) => beneath::kind_of(&stat) != FileType::Directory,
+            Err(error) => error == Errno::LOOP,
+        };
+        let blocked = ways.find(|(rel, _)| !rel.as_os_str().is_empty() && blocks(rel));
+        blocked.map(|(_, real)| self.guard.shown_path(&self.guard.spot_of(real.to_path_buf())))
+    }
     pub fn stat_entry(&self, at: &PathEffect) -> Result<WorkspaceEntry, FileError> {
         let located = self.open_way(at)?;
         let (_, stat) = beneath::probe_path(self.anchor_fd(&located), &located.rel)
@@ -495,6 +528,14 @@ impl Workspace {
         changes::apply_changes(self, changes, contents, "restored")
     }
     /// Removes what a killed process left beside these paths while it made the changes.
+    /// Whether none of `changes` stands on the disk: they failed, and all of it was put back.
+    pub(crate) fn holds_none_of(&self, changes: &[PlannedChange]) -> bool {
+        let stands = |change: &PlannedChange| {
+            let found = self.locate(&change.path).and_then(|at| self.image_by_name(&at));
+            found.map_or(true, |found| found == change.after)
+        };
+        !changes.iter().any(|change| change.before != change.after && stands(change))
+    }
     pub fn sweep_leftovers(&self, changes: &[PlannedChange]) {
         for located in changes.iter().filter_map(|change| self.locate(&change.path).ok()) {
             let above = located.rel.ancestors().zip(located.spot.real.ancestors()).skip(1);
@@ -676,6 +717,12 @@ fn is_absence(error: Errno) -> bool {
 }
 
 fn io_error(doing: &'static str, path: &str, error: &std::io::Error) -> FileError {
+/// Whether nothing is there under this very name: also where a link stands in its way, whatever lies
+/// behind that.
+fn is_absence_by_name(error: Errno) -> bool {
+    is_absence(error) || error == Errno::LOOP
+}
+
     FileError::Io { doing, path: path.to_owned(), why: error.to_string() }
 }
 

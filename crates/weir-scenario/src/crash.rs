@@ -372,6 +372,14 @@ impl Checkpoints for CrashCheckpoints {
     ) -> Result<(CheckpointInfo, Vec<SnapshotEntry>), StoreError> {
         self.inner.load(workspace, id).await
     }
+    async fn void_snapshot(
+        &self,
+        workspace: &std::path::Path,
+        session: &SessionId,
+        id: &CheckpointId,
+    ) -> Result<(), StoreError> {
+        self.inner.void_snapshot(workspace, session, id).await
+    }
     async fn forget(
         &self,
         workspace: &std::path::Path,

@@ -149,6 +149,17 @@ impl Checkpoints for GitCheckpoints {
         found.ok_or_else(|| StoreError::Missing { what: format!("checkpoint {id}") })
     }
 
+    async fn void_snapshot(
+        &self,
+        workspace: &Path,
+        session: &SessionId,
+        id: &CheckpointId,
+    ) -> Result<(), StoreError> {
+        let (session, id) = (session.clone(), id.clone());
+        let work = move |shadow: &mut ShadowRepository| shadow.void_checkpoint(&session, &id);
+        self.with_repository(workspace, RepositoryCreation::No, work).await.map(drop)
+    }
+
     async fn forget(&self, workspace: &Path, session: &SessionId) -> Result<(), StoreError> {
         baseline::remove_baseline(&self.repository_of(workspace), session)?;
         let session = session.clone();

@@ -175,7 +175,12 @@ fn changed_instructing_files(
         delta.entries.iter().filter(|entry| workspace.instructing_reason(&entry.path).is_some());
     let changed = changed
         .filter(|entry| !matches!(entry.after, FileContent::Folder | FileContent::Link { .. }));
-    let changed = changed.map(|entry| (entry.path.clone(), file(workspace.on_disk(&entry.path))));
+    // What lay in a folder that is a link now is gone, whatever lies behind the link.
+    let there = |entry: &SnapshotEntry| {
+        let is_file = matches!(entry.after, FileContent::File { .. });
+        is_file.then(|| file(workspace.on_disk(&entry.path))).flatten()
+    };
+    let changed = changed.map(|entry| (entry.path.clone(), there(entry)));
     let made = made
         .iter()
         .flatten()

@@ -18,6 +18,8 @@ use crate::ports::{Baseline, ContentLocation, FileContent, StoreError};
 use crate::workspace::survey::file_time;
 use crate::workspace::{Workspace, WorkspaceOptions};
 
+mod replaced;
+
 /// A baseline in memory.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<(Vec<String>, Vec<u8>)>>);

@@ -103,6 +103,17 @@ pub trait Checkpoints: Send + Sync {
         workspace: &Path,
         id: &str,
     ) -> Result<(CheckpointInfo, Vec<SnapshotEntry>), StoreError>;
+    /// Takes the newest snapshot of a session away again, because what it was taken for did not come
+    /// about. One that is not the newest stays, and so it does where a store cannot do this.
+    async fn void_snapshot(
+        &self,
+        workspace: &Path,
+        session: &SessionId,
+        id: &CheckpointId,
+    ) -> Result<(), StoreError> {
+        let _ = (workspace, session, id);
+        Ok(())
+    }
     /// Removes the snapshots of a session, and what is kept for its commands.
     async fn forget(&self, workspace: &Path, session: &SessionId) -> Result<(), StoreError>;
     /// Removes snapshots older than `before`, and the oldest while the repository is larger than

@@ -99,8 +99,11 @@ fn prepare_steps<'a>(
 ) -> Result<Vec<ChangeStep<'a>>, FileError> {
     let mut steps = Vec::with_capacity(changes.len());
     let mut named = BTreeSet::new();
+    let cleared = cleared_ways(changes);
     for change in changes {
         let at = workspace.locate(&change.path)?;
+        let is_cleared = change.before == FileState::Absent
+            && Path::new(&change.path).ancestors().skip(1).any(|above| cleared.contains(above));
         let refuse = |why: String| FileError::Refused { path: at.shown.clone(), why };
         if at.rel.as_os_str().is_empty() {
             return Err(refuse("it is the root of the workspace".to_owned()));
@@ -108,7 +111,11 @@ fn prepare_steps<'a>(
         if !named.insert((at.spot.root, at.rel.clone())) {
             return Err(refuse("it is changed twice by one call; make it one change".to_owned()));
         }
-        let seen = match resolve::kind_of_path(&at.spot.real) {
+        let found = match is_cleared {
+            true => PathKind::Missing,
+            false => resolve::kind_of_path(&at.spot.real),
+        };
+        let seen = match found {
             PathKind::Missing if change.after == FileState::Folder => PathKind::Folder,
             seen => seen,
         };
@@ -116,7 +123,11 @@ fn prepare_steps<'a>(
         if let Some(why) = verdict.ignored.or(verdict.protected) {
             return Err(refuse(why));
         }
-        if workspace.image_of(&at)? != change.before {
+        let found = match is_cleared {
+            true => workspace.image_by_name(&at)?,
+            false => workspace.image_of(&at)?,
+        };
+        if found != change.before {
             return Err(FileError::Changed { path: at.shown });
         }
         let bytes = contents.get(&change.path).cloned();
@@ -126,6 +137,16 @@ fn prepare_steps<'a>(
     find_moves(&mut steps);
     steps.iter().try_for_each(check_content)?;
     Ok(steps)
+}
+
+/// What is a link or a file now and becomes a folder: what is new below it has a free path then,
+/// whatever lies behind a link.
+fn cleared_ways(changes: &[PlannedChange]) -> BTreeSet<&Path> {
+    let gives_way = |change: &&PlannedChange| {
+        change.after == FileState::Folder
+            && matches!(change.before, FileState::Link { .. } | FileState::File { .. })
+    };
+    changes.iter().filter(gives_way).map(|change| Path::new(&change.path)).collect()
 }
 
 /// Pairs each file that vanishes with an equal one that appears: that file is renamed, so that it

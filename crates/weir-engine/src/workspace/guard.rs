@@ -258,7 +258,9 @@ impl WorkspacePathGuard {
         let mut begin = 0;
         let real_below = spot.real.strip_prefix(&root.real).ok()?;
         for part in real_below.components() {
-            if let Some(list) = self.lists.load(&folder, name) {
+            if let Some(list) = self.lists.load(&folder, name)
+                && !is_behind_link(&root.real, &folder)
+            {
                 lists.push((begin, list));
             }
             let end = spot.rel[begin..].find('/').map_or(spot.rel.len(), |at| begin + at);
@@ -277,6 +279,12 @@ impl WorkspacePathGuard {
         }
         None
     }
+}
+
+/// Whether a link stands between a root and a folder: what lies behind it is no list of that folder's,
+/// and nothing is ever reached through it.
+fn is_behind_link(root: &Path, folder: &Path) -> bool {
+    folder.ancestors().take_while(|at| *at != root).any(Path::is_symlink)
 }
 
 /// The first list, deepest first, that has an opinion: where it lies, and what it says when that

@@ -57,7 +57,7 @@ impl DoneSteps {
                 Ok(handle) => rustix::fs::fsync(&handle)
                     .map_err(|e| io_error("sync", &folder.to_string_lossy(), &e.into()))?,
                 // It was removed or replaced by a later step; its parent is in the list.
-                Err(Errno::NOENT | Errno::NOTDIR) => {}
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
                 Err(e) => return Err(io_error("sync", &folder.to_string_lossy(), &e.into())),
             }
         }

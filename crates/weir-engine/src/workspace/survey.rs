@@ -315,8 +315,9 @@ impl Workspace {
         let Ok(located) = self.locate(path) else { return true };
         match beneath::probe_path(self.anchor_fd(&located), &located.rel) {
             Ok(_) => true,
-            // What cannot be looked at is not known to be gone.
-            Err(error) => !super::is_absence(error),
+            // What cannot be looked at is not known to be gone. What lay in a folder that is a link
+            // now is: behind the link is something else.
+            Err(error) => !super::is_absence_by_name(error),
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod embed;
 mod examples;
+mod undo;
 mod workspace_changes;
 mod workspace_confine;
 mod workspace_lists;

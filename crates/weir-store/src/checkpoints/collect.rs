@@ -10,10 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use git2::{Buf, Oid, Repository};
-use weir_core::ids::{SessionId, Timestamp};
+use weir_core::ids::{CheckpointId, SessionId, Timestamp};
 use weir_engine::ports::{CheckpointFilter, StoreError};
 
 use super::names::ref_name;
+use super::note::CheckpointNote;
 use super::objects::{ObjectDatabase, git_error};
 use super::repository::{PackMode, ShadowRepository};
 use super::snapshot::ListedCheckpoint;
@@ -32,6 +33,30 @@ impl ShadowRepository {
         }
         self.remove_tips(&BTreeSet::from([ref_name(session.as_str())]))?;
         self.repack()
+    }
+
+    /// Lets the chain of a session end before its newest checkpoint, if that is `id`. Its contents go
+    /// when checkpoints are collected.
+    pub(super) fn void_checkpoint(
+        &mut self,
+        session: &SessionId,
+        id: &CheckpointId,
+    ) -> Result<(), StoreError> {
+        let tip = self.session_tip(session.as_str())?;
+        let Some(tip) = tip.filter(|tip| tip.to_string() == id.as_str()) else { return Ok(()) };
+        let mut before = self.object_database()?.read_commit(tip)?.parent;
+        // What was there meanwhile was noted for this checkpoint alone.
+        while let Some(id) = before {
+            let commit = self.object_database()?.read_commit(id)?;
+            if CheckpointNote::parse(&commit.message).is_some() {
+                break;
+            }
+            before = commit.parent;
+        }
+        match before {
+            Some(before) => self.set_tip(session.as_str(), before),
+            None => self.remove_tips(&BTreeSet::from([ref_name(session.as_str())])),
+        }
     }
 
     pub(super) fn collect_old(

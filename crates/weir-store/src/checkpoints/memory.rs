@@ -182,6 +182,23 @@ impl Checkpoints for MemoryCheckpoints {
         found.map(|(_, info, entries)| (info.clone(), entries.clone())).ok_or_else(missing)
     }
 
+    async fn void_snapshot(
+        &self,
+        workspace: &Path,
+        session: &SessionId,
+        id: &CheckpointId,
+    ) -> Result<(), StoreError> {
+        let mut taken = self.lock_table();
+        let of_session = |(place, info, _): &(PathBuf, CheckpointInfo, Vec<SnapshotEntry>)| {
+            place == workspace && info.session == *session
+        };
+        let newest = taken.all.iter().rposition(of_session);
+        if let Some(at) = newest.filter(|at| taken.all[*at].1.id == *id) {
+            taken.all.remove(at);
+        }
+        Ok(())
+    }
+
     async fn forget(&self, workspace: &Path, session: &SessionId) -> Result<(), StoreError> {
         let mut taken = self.lock_table();
         taken.all.retain(|(place, info, _)| place != workspace || info.session != *session);

@@ -68,6 +68,25 @@ every_kind! {
     g7_old_and_too_many_checkpoints_are_collected
     g7_what_a_command_changed_is_found_under_the_announced_name
     g7_a_baseline_gives_back_what_it_was_given
+    g7_the_newest_is_taken_away_again_and_no_other
+}
+
+async fn g7_the_newest_is_taken_away_again_and_no_other(checkpoints: &dyn Checkpoints) {
+    let (here, session) = (Path::new(HERE), SessionId::new("s"));
+    let take = async |session, second, before, after| {
+        let entries = vec![entry("f", file(before), file(after))];
+        checkpoints.take_snapshot(snapshot(session, second, entries)).await.expect("writable")
+    };
+    let first = take("s", 1, "0", "1").await;
+    let second = take("s", 2, "changed meanwhile", "2").await;
+    let other = take("t", 3, "2", "3").await;
+    for (id, left) in [(&first, 2), (&other, 2), (&second, 1), (&second, 1), (&first, 0)] {
+        checkpoints.void_snapshot(here, &session, id).await.expect("writable");
+        assert_eq!(ids(checkpoints, &of_session("s")).await.len(), left);
+    }
+    assert_eq!(ids(checkpoints, &of_session("t")).await, [other]);
+    let again = take("s", 4, "0", "1").await;
+    assert_eq!(ids(checkpoints, &of_session("s")).await, [again]);
 }
 
 /// A name that no content can have been asked for.

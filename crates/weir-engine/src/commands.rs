@@ -102,6 +102,25 @@ impl CommandWatch {
         Ok(id)
     }
 
+    /// Keeps the workspace as it stands before a call writes a list of git's, if that was not done yet:
+    /// what the list will name is then held when a command comes.
+    pub(crate) async fn hold_before_lists(&self, call: &CallState) -> Result<(), String> {
+        let changes = call.inspection.as_ref().map(|inspection| &inspection.effects.changes);
+        let is_list = |change: &PlannedChange| Workspace::is_git_list(&change.path);
+        if !changes.is_some_and(|changes| changes.iter().any(is_list)) {
+            return Ok(());
+        }
+        self.with_state(|state, context| {
+            let base = state.open_baseline(context)?;
+            let kept = base.catch_up(&context.workspace);
+            if kept.is_err() && base.opening.is_none() {
+                state.let_go()?;
+            }
+            kept
+        })
+        .await
+    }
+
     /// A name for changes that are not known yet. Unique as long as one call is not announced
     /// twice in one moment.
     fn new_checkpoint_id(&self, run: &str, call: &CallState, ts: Timestamp) -> CheckpointId {
@@ -554,6 +573,13 @@ fn unsaved_changes_text(delta: &WorkspaceDelta) -> Option<String> {
     if !delta.later.is_empty() {
         let named = list_paths_text(&delta.later);
         lines.push(format!("[Changed after the command had ended, so not counted: {named}]"));
+    }
+    if !delta.left_view.is_empty() {
+        lines.push(format!(
+            "[Out of view from now on, mostly because git ignores it: {}: what was saved of it can still \
+             be undone, what is new there cannot.]",
+            list_paths_text(&delta.left_view)
+        ));
     }
     (!lines.is_empty()).then(|| lines.join("\n"))
 }

@@ -42,6 +42,7 @@ mod guard;
 mod hint;
 mod home;
 mod hooks;
+mod index_files;
 mod lists;
 pub(crate) mod look;
 mod named_grants;
@@ -448,7 +449,6 @@ impl Workspace {
         let located = self.open_way(at)?;
         self.image_of(&located)
     }
-    /// What is there, without looking into it. `NotFound` when there is nothing.
     /// What is there under this very name: a canonical path, as a snapshot has it. No link is
     /// followed, and behind one that stands in its way there is nothing.
     pub(crate) fn read_by_name(&self, path: &str, max: u64) -> Result<FileContent, FileError> {
@@ -482,6 +482,7 @@ impl Workspace {
         let blocked = ways.find(|(rel, _)| !rel.as_os_str().is_empty() && blocks(rel));
         blocked.map(|(_, real)| self.guard.shown_path(&self.guard.spot_of(real.to_path_buf())))
     }
+    /// What is there, without looking into it. `NotFound` when there is nothing.
     pub fn stat_entry(&self, at: &PathEffect) -> Result<WorkspaceEntry, FileError> {
         let located = self.open_way(at)?;
         let (_, stat) = beneath::probe_path(self.anchor_fd(&located), &located.rel)
@@ -527,7 +528,6 @@ impl Workspace {
     ) -> Result<Vec<String>, FileError> {
         changes::apply_changes(self, changes, contents, "restored")
     }
-    /// Removes what a killed process left beside these paths while it made the changes.
     /// Whether none of `changes` stands on the disk: they failed, and all of it was put back.
     pub(crate) fn holds_none_of(&self, changes: &[PlannedChange]) -> bool {
         let stands = |change: &PlannedChange| {
@@ -536,6 +536,7 @@ impl Workspace {
         };
         !changes.iter().any(|change| change.before != change.after && stands(change))
     }
+    /// Removes what a killed process left beside these paths while it made the changes.
     pub fn sweep_leftovers(&self, changes: &[PlannedChange]) {
         for located in changes.iter().filter_map(|change| self.locate(&change.path).ok()) {
             let above = located.rel.ancestors().zip(located.spot.real.ancestors()).skip(1);
@@ -716,13 +717,13 @@ fn is_absence(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::NOTDIR)
 }
 
-fn io_error(doing: &'static str, path: &str, error: &std::io::Error) -> FileError {
 /// Whether nothing is there under this very name: also where a link stands in its way, whatever lies
 /// behind that.
 fn is_absence_by_name(error: Errno) -> bool {
     is_absence(error) || error == Errno::LOOP
 }
 
+fn io_error(doing: &'static str, path: &str, error: &std::io::Error) -> FileError {
     FileError::Io { doing, path: path.to_owned(), why: error.to_string() }
 }
 

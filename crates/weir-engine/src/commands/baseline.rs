@@ -1,7 +1,8 @@
 //! What stands in a workspace before a command, kept so that it can be compared with what stands
 //! there after (G7). Blocks. Not here: when that is done, and what becomes of the difference.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,8 @@ use crate::workspace::Workspace;
 use crate::workspace::governed::GovernedPaths;
 use crate::workspace::look::SurveyResult;
 use crate::workspace::survey::{
-    ClosedReason, MetEntry, SurveySize, SurveyedFileStamp, SurveyedKind, file_time, stamp_of,
+    ClosedReason, KnownCheck, MetEntry, SurveySize, SurveyedFileStamp, SurveyedKind, file_time,
+    stamp_of,
 };
 use crate::workspace::watch::FolderWatch;
 
@@ -180,6 +182,14 @@ pub(super) struct WorkspaceBaseline {
     /// The walk did not come to its end, or left out what `.gitignore` names.
     pub(super) truncated: bool,
     gitignored: bool,
+    /// What is held although a list of git's took it out of view since.
+    unseen: BTreeSet<String>,
+    /// The part of that of which nobody was told yet.
+    left_view: BTreeSet<String>,
+    /// Files whose names are not UTF-8: they are not kept.
+    pub(super) unnamed: BTreeSet<PathBuf>,
+    /// The index of git of which it was last known what it tracks.
+    index: Option<SurveyedFileStamp>,
     /// The command that was announced and has not been compared.
     pub(super) opening: Option<CommandOpening>,
     /// Where something happened since the last look.
@@ -205,6 +215,10 @@ impl WorkspaceBaseline {
             kept_bytes: 0,
             truncated: false,
             gitignored: false,
+            unseen: BTreeSet::new(),
+            left_view: BTreeSet::new(),
+            unnamed: BTreeSet::new(),
+            index: None,
             opening: None,
             watch: FolderWatch::default(),
             history: None,
@@ -243,6 +257,8 @@ impl WorkspaceBaseline {
     fn clear(&mut self) -> Result<(), String> {
         self.store.clear().map_err(|e| e.to_string())?;
         self.held.clear();
+        self.unseen.clear();
+        self.index = None;
         (self.kept_files, self.kept_bytes, self.opening) = (0, 0, None);
         Ok(())
     }
@@ -292,15 +308,31 @@ impl WorkspaceBaseline {
             self.clear()?;
         }
         let mut looked = self.survey_workspace(workspace, is_as_held)?;
+        self.look_at_tracked(workspace, &mut looked);
+        self.unnamed = looked.unreadable_names();
         let others = self.take_differences(workspace, &mut looked)?;
         (self.truncated, self.gitignored) = (looked.unseen.truncated, looked.unseen.gitignored);
         let gone = self.missing_paths(&looked.known, &others);
         gone.into_iter().try_for_each(|path| self.record_entry(path, None))
     }
 
-    /// Looks at everything. `is_known`: what is held is enough to know what is there.
+    /// Looks at what git tracks although its lists name it. Before a command only: what one adds to git
+    /// was there before.
+    fn look_at_tracked(&mut self, workspace: &Workspace, looked: &mut SurveyResult) {
+        if !looked.unseen.gitignored || looked.unseen.truncated {
+            return;
+        }
+        let mut tracked = workspace.newly_tracked(&mut self.index);
+        let met: HashSet<&str> = looked.differing_paths().collect();
+        tracked.retain(|path| !met.contains(path.as_str()) && !self.held.contains_key(path));
+        let there = look_by_name(workspace, &tracked, &|_, _| false, looked);
+        self.unseen.extend(there);
+    }
+
+    /// Looks at everything, and by its name at what is held and out of view. `is_known`: what is held
+    /// is enough to know what is there.
     pub(super) fn survey_workspace(
-        &self,
+        &mut self,
         workspace: &Workspace,
         is_known: fn(Option<&BaselineEntry>, &SurveyedKind) -> bool,
     ) -> Result<SurveyResult, String> {
@@ -309,7 +341,23 @@ impl WorkspaceBaseline {
         self.watch.begin_look(held.len() >= bounds.watched);
         let size = SurveySize { expected: held.len(), entries_max: bounds.entries };
         let looked = workspace.survey_entries(size, &known, &self.watch);
-        looked.map_err(|e| e.to_string())
+        let mut looked = looked.map_err(|e| e.to_string())?;
+        let before = std::mem::take(&mut self.unseen);
+        // Where not all is looked at, what was not met may only be beyond the end.
+        if !looked.unseen.truncated && !held.is_empty() {
+            let missing = missing_paths(held, &looked.known, &looked.differing_paths().collect());
+            self.unseen = look_by_name(workspace, &missing, &known, &mut looked);
+        }
+        self.left_view.extend(self.unseen.difference(&before).cloned());
+        Ok(looked)
+    }
+
+    /// What left the view since this was asked before and is still held, the topmost of it.
+    pub(super) fn take_left_view(&mut self) -> Vec<String> {
+        let left = std::mem::take(&mut self.left_view);
+        let is_topmost =
+            |path: &&String| path.match_indices('/').all(|(at, _)| !left.contains(&path[..at]));
+        left.iter().filter(is_topmost).cloned().collect()
     }
 
     /// Does what [`WorkspaceBaseline::refresh`] does where only people and Weir itself can have
@@ -323,9 +371,12 @@ impl WorkspaceBaseline {
             let Some(mut looked) = workspace.survey_in(&folder, &known) else {
                 return self.refresh(workspace);
             };
+            self.unnamed.extend(looked.unreadable_names());
             let others = self.take_differences(workspace, &mut looked)?;
             let known: HashSet<&str> = looked.known.iter().map(String::as_str).collect();
-            let is_met = |path: &str| known.contains(path) || others.contains(path);
+            let is_met = |path: &str| {
+                known.contains(path) || others.contains(path) || self.unseen.contains(path)
+            };
             let below = workspace.prefix_of(&folder);
             let of_folder = self.held.range(below.clone()..);
             let of_folder = of_folder.map(|(path, _)| path);
@@ -334,8 +385,29 @@ impl WorkspaceBaseline {
                 .filter(|path| is_in_folder(&path[below.len()..]) && !is_met(path))
                 .cloned()
                 .collect();
+            // A list may name it now, and what lies below it: that is for a look at everything.
+            if gone.iter().any(|path| workspace.is_there(path)) {
+                return self.refresh(workspace);
+            }
             gone.into_iter().try_for_each(|path| self.record_entry(path, None))?;
         }
+        self.unnamed.retain(|path| path.symlink_metadata().is_ok());
+        self.catch_up_unseen(workspace)
+    }
+
+    /// The same of what is held and out of view: nothing tells of changes there.
+    fn catch_up_unseen(&mut self, workspace: &Workspace) -> Result<(), String> {
+        if self.unseen.is_empty() {
+            return Ok(());
+        }
+        let (held, mut looked) = (&self.held, SurveyResult::default());
+        let known = |path: &str, kind: &SurveyedKind| is_as_held(held.get(path), kind);
+        let all: Vec<String> = std::mem::take(&mut self.unseen).into_iter().collect();
+        let unseen = look_by_name(workspace, &all, &known, &mut looked);
+        self.take_differences(workspace, &mut looked)?;
+        let gone: Vec<String> = all.into_iter().filter(|path| !unseen.contains(path)).collect();
+        gone.into_iter().try_for_each(|path| self.record_entry(path, None))?;
+        self.unseen = unseen;
         Ok(())
     }
 
@@ -358,14 +430,7 @@ impl WorkspaceBaseline {
 
     /// What is held and was not met. `known`: met and as it is held; `others`: met beside that.
     pub(super) fn missing_paths(&self, known: &[String], others: &HashSet<String>) -> Vec<String> {
-        // Only what is held can be known.
-        let others_held = others.iter().filter(|path| self.held.contains_key(*path)).count();
-        if known.len() + others_held == self.held.len() {
-            return Vec::new();
-        }
-        let met: HashSet<&str> = known.iter().map(String::as_str).collect();
-        let is_met = |path: &&String| met.contains(path.as_str()) || others.contains(*path);
-        self.held.keys().filter(|path| !is_met(path)).cloned().collect()
+        missing_paths(&self.held, known, &others.iter().map(String::as_str).collect())
     }
 
     fn record_met_entry(&mut self, met: &MetEntry<'_>) -> Result<(), String> {
@@ -491,11 +556,46 @@ impl WorkspaceBaseline {
             let files = if *n == 1 { "file" } else { "files" };
             format!("{n} {files} {}", unkept_reason_text(*why, self.bounds))
         }));
+        if !self.unnamed.is_empty() {
+            words.push(format!("{} with names that are not UTF-8", self.unnamed.len()));
+        }
         if self.truncated {
             words.push(format!("what comes after the first {} entries", self.bounds.entries));
         }
         (!words.is_empty()).then(|| words.join(", "))
     }
+}
+
+fn missing_paths(
+    held: &BTreeMap<String, BaselineEntry>,
+    known: &[String],
+    others: &HashSet<&str>,
+) -> Vec<String> {
+    // Only what is held can be known.
+    let others_held = others.iter().filter(|path| held.contains_key(**path)).count();
+    if known.len() + others_held == held.len() {
+        return Vec::new();
+    }
+    let met: HashSet<&str> = known.iter().map(String::as_str).collect();
+    let is_met = |path: &&String| met.contains(path.as_str()) || others.contains(path.as_str());
+    held.keys().filter(|path| !is_met(path)).cloned().collect()
+}
+
+/// Looks by their names at `paths`, which a walk did not meet, and returns those that are there.
+fn look_by_name(
+    workspace: &Workspace,
+    paths: &[String],
+    known: KnownCheck<'_>,
+    looked: &mut SurveyResult,
+) -> BTreeSet<String> {
+    if paths.is_empty() {
+        return BTreeSet::new();
+    }
+    let named = workspace.survey_named(paths, known);
+    let there = named.known.iter().map(String::as_str).chain(named.differing_paths());
+    let there = there.map(str::to_owned).collect();
+    looked.join(named);
+    there
 }
 
 /// Why files are not kept, in words that follow "files".

@@ -1,8 +1,8 @@
 //! What a command changed: the workspace as it stands against a [`WorkspaceBaseline`] (G7). Blocks, and changes
 //! nothing.
 
-use std::collections::{BTreeMap, HashSet};
-use std::io::Read as _;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::io::{ErrorKind, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -35,6 +35,8 @@ pub(crate) struct WorkspaceDelta {
     pub(crate) unsaved: BTreeMap<String, String>,
     /// What somebody else wrote since the command had ended.
     pub(crate) later: Vec<String>,
+    /// What left the view and is still held, the topmost of it.
+    pub(crate) left_view: Vec<String>,
     /// What git ignores, the topmost of it.
     pub(crate) ignored: Vec<PathBuf>,
     /// What is to be held from now on.
@@ -79,12 +81,14 @@ pub(super) fn compare_workspace(
 ) -> Result<WorkspaceDelta, String> {
     let mut looked = base.survey_workspace(workspace, is_same)?;
     let mut others = HashSet::new();
+    let unnamed = looked.unreadable_names();
     let (delta, old) = (WorkspaceDelta::default(), Vec::new());
     let mut comparison = Comparison { base, workspace, window, delta, old };
     workspace.meet_differing(&mut looked, &mut |met| {
         comparison.compare_entry(&met);
         others.insert(met.path);
     });
+    comparison.say_unnamed(unnamed);
     let missing = comparison.base.missing_paths(&looked.known, &others);
     let unseen = looked.unseen;
     let lists_changed = comparison.record_removed(missing);
@@ -93,7 +97,8 @@ pub(super) fn compare_workspace(
         comparison.drop_what_was_there();
     }
     comparison.exclude_protected();
-    let mut delta = comparison.delta;
+    let Comparison { mut delta, base, .. } = comparison;
+    delta.left_view = base.take_left_view();
     delta.ignored = unseen.skipped;
     delta.entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(delta)
@@ -213,6 +218,17 @@ impl Comparison<'_> {
         self.delta.bytes += bytes.len() as u64;
         let racy = stamp.is_racy(at) || stamp_of(&file) != Some(stamp);
         Ok((stamp, racy, Arc::from(bytes)))
+    }
+
+    /// What went away whose name is not UTF-8: nothing of it was kept.
+    fn say_unnamed(&mut self, now: BTreeSet<PathBuf>) {
+        let before = std::mem::replace(&mut self.base.unnamed, now);
+        for path in before.difference(&self.base.unnamed) {
+            if path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                let shown = self.workspace.shown_at(path);
+                self.delta.unsaved.insert(shown, "removed; its name is not UTF-8".to_owned());
+            }
+        }
     }
 
     /// What is not there any more. Returns whether a list that decides what is looked at is

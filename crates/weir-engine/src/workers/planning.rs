@@ -102,6 +102,7 @@ impl Workers {
             return Ok((answer, contents.unwrap_or_default()));
         }
         self.commands.settle_jobs().await?;
+        self.commands.hold_before_lists(call).await?;
         let contents = match contents {
             Some(contents) => contents,
             None => self.plan_again(call, config).await?,

@@ -4,8 +4,9 @@
 //! What is met by several threads comes in no order, so it is sorted afterwards. Where more lies there
 //! than the bound allows, who is left out would follow from luck, so then the walk in order does the work.
 
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +16,7 @@ use super::guard::PathSpot;
 use super::parallel::{spread_work, threads_for};
 use super::survey::{KnownCheck, SurveyedKind, WEIRS, is_weirs, kind_of_stat};
 use super::tree::{EntryQuestion, FolderChild, QuestionAsker, TreeListing, fact, said};
-use super::walk::{DEPTH_MAX, UnseenEntries};
+use super::walk::{DEPTH_MAX, UnseenEntries, is_list_in_view};
 use super::watch::FolderWatch;
 use super::{Workspace, beneath};
 
@@ -115,8 +116,20 @@ pub(super) fn survey_root(
 }
 
 impl SurveyResult {
+    /// The paths of what is not as it was known.
+    pub(crate) fn differing_paths(&self) -> impl Iterator<Item = &str> {
+        self.differing.iter().map(|entry| entry.shown.as_str())
+    }
+
+    /// What was met under names that are not UTF-8.
+    pub(crate) fn unreadable_names(&self) -> BTreeSet<PathBuf> {
+        let odd = self.differing.iter().filter(|entry| entry.kind == SurveyedKind::Odd);
+        let paths = odd.map(|entry| entry.spot.real.clone());
+        paths.filter(|path| path.file_name().is_some_and(|name| name.to_str().is_none())).collect()
+    }
+
     /// Takes up what another part of the look came to.
-    pub(super) fn join(&mut self, part: SurveyResult) {
+    pub(crate) fn join(&mut self, part: SurveyResult) {
         self.differing.extend(part.differing);
         self.known.extend(part.known);
         self.entries += part.entries;
@@ -145,7 +158,7 @@ impl SurveyWalk<'_> {
             if child.facts & fact::HIDDEN != 0 || said & said::IGNORED != 0 {
                 continue;
             }
-            if said & said::SKIPPED != 0 {
+            if said & said::SKIPPED != 0 && !is_list_in_view(child) {
                 looked.unseen.note_skipped(&open.spot, child);
                 continue;
             }

@@ -10,14 +10,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use weir_core::tool::PathEffect;
 
 use super::guard::{PathKind, PathSpot};
+use super::lists::GIT_LIST;
 pub(crate) use super::look::SurveySize;
 use super::look::{DifferingEntry, SurveyResult, survey_root};
 use super::parallel::{spread_work, threads_for};
-use super::walk::visit_entries;
+use super::walk::visit_compared;
 use super::watch::FolderWatch;
 use super::{LocatedPath, WalkOptions, Workspace, beneath, resolve};
 
@@ -191,6 +193,50 @@ impl Workspace {
         (!looked.unseen.truncated).then_some(looked)
     }
 
+    /// The same of single entries, by their paths: those that are there and that neither a list of
+    /// Weir's nor a table of keys closes. For what left the view: one that cannot be looked at any more
+    /// counts as it was known.
+    pub(crate) fn survey_named(&self, paths: &[String], known: KnownCheck<'_>) -> SurveyResult {
+        let mut looked = SurveyResult::default();
+        let mut last: Option<(Option<usize>, PathBuf, Result<OwnedFd, Errno>)> = None;
+        for path in paths {
+            let Ok(located) = self.locate(path) else { continue };
+            let (root, rel) = (located.spot.root, located.rel);
+            let above = rel.parent().unwrap_or(Path::new(""));
+            let Some(name) = rel.file_name() else { continue };
+            if last.as_ref().is_none_or(|(of, folder, _)| *of != root || folder != above) {
+                let handle = beneath::open_folder(self.anchor_of(root), above);
+                last = Some((root, above.to_path_buf(), handle));
+            }
+            let Some((_, _, opened)) = &last else { continue };
+            let found = opened.as_ref().map_err(|error| *error).and_then(|handle| {
+                let stat = rustix::fs::statat(handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                Ok((handle, stat))
+            });
+            let (handle, stat) = match found {
+                Ok(found) => found,
+                Err(error) if super::is_absence_by_name(error) => continue,
+                Err(_) => {
+                    looked.known.push(path.clone());
+                    continue;
+                }
+            };
+            let is_folder = beneath::kind_of(&stat) == FileType::Directory;
+            let seen = if is_folder { PathKind::Folder } else { PathKind::File };
+            if self.guard.judge(&located.spot, seen).ignored.is_some() {
+                continue;
+            }
+            let kind = kind_of_stat(&stat, handle.as_fd(), name);
+            if known(path, &kind) {
+                looked.known.push(path.clone());
+            } else {
+                let spot = Arc::new(located.spot);
+                looked.differing.push(DifferingEntry { spot, shown: path.clone(), kind });
+            }
+        }
+        looked
+    }
+
     /// The same from one folder on, as a walk: as many entries are met as it says, and what cannot be
     /// looked at is said.
     fn survey_in_order(
@@ -205,7 +251,7 @@ impl Workspace {
         let rel = rel.map(Path::to_path_buf).unwrap_or_default();
         let start = LocatedPath { spot: start, rel, shown };
         let mut looked = SurveyResult::default();
-        let unseen = visit_entries(self, &start, options, &mut |found| {
+        let unseen = visit_compared(self, &start, options, &mut |found| {
             looked.entries += 1;
             if is_weirs(&found.spot.rel) {
                 return;
@@ -319,6 +365,11 @@ impl Workspace {
             // now is: behind the link is something else.
             Err(error) => !super::is_absence_by_name(error),
         }
+    }
+
+    /// Whether a path is a list of what git ignores.
+    pub(crate) fn is_git_list(path: &str) -> bool {
+        Path::new(path).file_name().is_some_and(|name| name.eq_ignore_ascii_case(GIT_LIST))
     }
 
     /// Why nothing but a person may write `path`.

@@ -86,7 +86,7 @@ pub(super) fn walk_readable(
     let seen = visit_asking(
         workspace,
         start,
-        WalkTerms { options, question, watch: Some(reader.watch) },
+        WalkTerms { options, question, watch: Some(reader.watch), lists: ListView::AsOthers },
         each,
     )?;
     if seen.truncated {
@@ -143,7 +143,32 @@ pub(super) fn visit_entries(
     each: &mut dyn FnMut(&WalkedEntry<'_>),
 ) -> Result<UnseenEntries, FileError> {
     let question = EntryQuestion::of_asker(QuestionAsker::Walk);
-    visit_asking(workspace, start, WalkTerms { options, question, watch: None }, each)
+    let terms = WalkTerms { options, question, watch: None, lists: ListView::AsOthers };
+    visit_asking(workspace, start, terms, each)
+}
+
+/// The same for a comparison: a list of git's is met although it names itself.
+pub(super) fn visit_compared(
+    workspace: &Workspace,
+    start: &LocatedPath,
+    options: WalkOptions,
+    each: &mut dyn FnMut(&WalkedEntry<'_>),
+) -> Result<UnseenEntries, FileError> {
+    let question = EntryQuestion::of_asker(QuestionAsker::Walk);
+    let terms = WalkTerms { options, question, watch: None, lists: ListView::Always };
+    visit_asking(workspace, start, terms, each)
+}
+
+/// Whether lists are met that git's lists name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ListView {
+    AsOthers,
+    Always,
+}
+
+/// Whether an entry is a list, and is met although a list names it: what it says decides about others.
+pub(super) fn is_list_in_view(child: &FolderChild) -> bool {
+    child.facts & fact::LIST != 0 && !child.is_folder
 }
 
 /// How entries are visited.
@@ -152,6 +177,7 @@ struct WalkTerms<'a> {
     question: EntryQuestion,
     /// What watches the folders; only a look for what may be read has one.
     watch: Option<&'a FolderWatch>,
+    lists: ListView,
 }
 
 fn visit_asking(
@@ -173,6 +199,7 @@ fn visit_asking(
         options: terms.options,
         question: terms.question,
         watch: terms.watch,
+        lists: terms.lists,
         met: 0,
         unseen: UnseenEntries::default(),
         each,
@@ -208,6 +235,7 @@ struct Walker<'a> {
     /// Lists on the way, with the length of their folder's path.
     question: EntryQuestion,
     watch: Option<&'a FolderWatch>,
+    lists: ListView,
     /// Entries so far.
     met: usize,
     unseen: UnseenEntries,
@@ -278,7 +306,8 @@ impl Walker<'_> {
             if self.watch.is_some() && is_closed_to_readers(child, said) {
                 continue;
             }
-            if said & said::SKIPPED != 0 {
+            let in_view = self.lists == ListView::Always && is_list_in_view(child);
+            if said & said::SKIPPED != 0 && !in_view {
                 self.unseen.note_skipped(spot, child);
                 continue;
             }

@@ -24,9 +24,13 @@ use crate::words::{count_text, one_line};
 
 /// Lines of what would be done that are made at most; more never fit a screen.
 const LINES_MAX: usize = 500;
-/// Lines of what would be done that are seen where anything can be allowed: its name, its beginning,
-/// and how much more there is.
+/// Lines of what would be done that are seen at least: its name, its beginning, and how much more
+/// there is.
 const WHAT_LINES_MIN: usize = 3;
+/// How the rest of a difference is seen, which may be allowed by its beginning.
+const REST_BY_KEY: &str = "v shows all";
+/// How a command is allowed whose end had no room.
+const REST_BEFORE_YES: &str = "v shows all, then y";
 /// Lines that words around the command or difference take at most, each.
 const WORDS_LINES_MAX: usize = 4;
 
@@ -38,10 +42,13 @@ const ROOMY_CELLS: usize = 66;
 /// What of it could be read when it was shown last: nobody allows what they could not see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum VisiblePart {
-    /// All that an answer is about, or its beginning and how to see the rest.
+    /// All that an answer is about; of a difference, or of what was opened whole, its beginning and
+    /// how to see the rest.
     All,
     /// Not the rules that an answer that lasts would add.
     ButRules,
+    /// Of a command only its beginning: what stands at its end is not agreed to unseen.
+    Beginning,
     /// Nothing of the command or change.
     Nothing,
 }
@@ -81,6 +88,9 @@ pub(crate) struct DialogState {
     /// It takes keys.
     pub(crate) focused: bool,
 }
+
+/// What stands below, and where the cursor does in it.
+type DialogFooter = (Vec<Line<'static>>, Option<(usize, usize)>);
 
 impl ApprovalDialog {
     /// A dialog about a call of the session or of a sub-agent.
@@ -137,21 +147,22 @@ impl ApprovalDialog {
         if !(key.modifiers - KeyModifiers::SHIFT).is_empty() {
             return ApprovalKeyOutcome::Passed;
         }
-        let once = self.seen.get() != VisiblePart::Nothing;
+        let once = self.offers_once();
         let lasting = self.offers_lasting_answer();
         match key.code {
-            KeyCode::Char('y' | 'Y' | '1') if once => {
-                ApprovalKeyOutcome::Decide(Decision::Once, None)
-            }
+            KeyCode::Char('y' | 'Y') if once => ApprovalKeyOutcome::Decide(Decision::Once, None),
             // Too little of it was there to be read: a yes is none, and no message that begins with y.
-            KeyCode::Char('y' | 'Y' | '1') => ApprovalKeyOutcome::Took,
-            KeyCode::Char('s' | 'S' | '2') if lasting => {
+            KeyCode::Char('y' | 'Y') => ApprovalKeyOutcome::Took,
+            KeyCode::Char('s' | 'S') if lasting => {
                 ApprovalKeyOutcome::Decide(Decision::Session, None)
             }
-            KeyCode::Char('a' | 'A' | '3') if lasting && self.offers_always() => {
+            KeyCode::Char('a' | 'A') if lasting && self.offers_always() => {
                 ApprovalKeyOutcome::Decide(Decision::Always, None)
             }
-            KeyCode::Char('n' | 'N' | '4') => {
+            KeyCode::Char('s' | 'S' | 'a' | 'A') if !once && self.has_rules() => {
+                ApprovalKeyOutcome::Took
+            }
+            KeyCode::Char('n' | 'N') => {
                 self.reason = Some(DialogLineInput::default());
                 ApprovalKeyOutcome::Took
             }
@@ -168,10 +179,54 @@ impl ApprovalDialog {
         self.request().is_some_and(offers_always)
     }
 
+    /// Whether it can be allowed: enough of it was in sight, or all of it was opened.
+    fn offers_once(&self) -> bool {
+        matches!(self.seen.get(), VisiblePart::All | VisiblePart::ButRules)
+    }
+
+    fn has_rules(&self) -> bool {
+        self.request().is_some_and(|fact| !fact.rules.is_empty())
+    }
+
     /// Whether an answer that lasts is offered: only with the rules that it would add in sight.
     fn offers_lasting_answer(&self) -> bool {
-        let rules = self.request().is_some_and(|fact| !fact.rules.is_empty());
-        rules && self.seen.get() == VisiblePart::All
+        self.has_rules() && self.seen.get() == VisiblePart::All
+    }
+
+    /// Whether nothing is allowed before its end was in sight: so it is with commands and arguments,
+    /// of which a line at the end can do anything, until they were opened whole.
+    fn wants_its_end(&self, fact: &ApprovalRequested) -> bool {
+        !self.opened && fact.lines.is_empty() && fact.diff.is_none()
+    }
+
+    /// Of so many lines of what would be done, those that must have room before it can be allowed.
+    fn lines_to_see(
+        &self,
+        fact: &ApprovalRequested,
+        count: usize,
+        width: usize,
+        theme: &Theme,
+    ) -> usize {
+        if self.wants_its_end(fact) {
+            return count;
+        }
+        // Of several steps none is allowed that could not be read: its line, or all of it by `v`.
+        let rows = if self.opened { 0 } else { step_table(fact, width, theme).len() };
+        count.min(WHAT_LINES_MIN.max(rows + usize::from(rows > 0)))
+    }
+
+    /// Rows beside `what` and the answers that a yes wants: the title, what must not be overlooked, and
+    /// of the other words a line or how many there are.
+    fn rows_of_head(&self, fact: &ApprovalRequested) -> usize {
+        let remarks = match self.wants_its_end(fact) {
+            true => {
+                let is_foreign = matches!(fact.label.taint(), Taint::External | Taint::Both);
+                let of_agent = !self.path().is_empty();
+                lookalike_remarks(fact).len() + usize::from(is_foreign) + usize::from(of_agent)
+            }
+            false => 0,
+        };
+        2 + remarks
     }
 
     /// Everything about it as lines: for the pager.
@@ -208,27 +263,12 @@ impl ApprovalDialog {
     ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
         let Some(fact) = self.request() else { return (Vec::new(), None) };
         let what = subject_lines(fact, width, theme);
-        // Of several steps none is allowed that could not be read: its line, or all of it by `v`.
-        let rows = if self.opened { 0 } else { step_table(fact, width, theme).len() };
-        let seen_min = what.len().min(WHAT_LINES_MIN.max(rows + usize::from(rows > 0)));
-        // Title and, of the words, a line or how many there are.
-        let needs = |foot: usize| 2 + seen_min + foot;
-        let mut foot = (Vec::new(), None);
-        for (seen, rules_max) in
-            [(VisiblePart::All, 2), (VisiblePart::ButRules, 0), (VisiblePart::Nothing, 0)]
-        {
-            self.seen.set(seen);
-            foot = self.footer_lines(
-                rule_lines(fact, width, theme, rules_max),
-                width,
-                theme,
-                standing,
-            );
-            if rows_max >= needs(foot.0.len()) {
-                break;
-            }
-        }
-        let (foot, mut cursor) = foot;
+        let must = self.lines_to_see(fact, what.len(), width, theme);
+        let least = what.len().min(WHAT_LINES_MIN);
+        let (foot, mut cursor) = self.fitting_footer(fact, rows_max, [must, least], |rules_max| {
+            let rules = rule_lines(fact, width, theme, rules_max);
+            self.footer_lines(rules, width, theme, standing)
+        });
         let mut head = vec![title_line(width, theme, standing.others)];
         let room = rows_max.saturating_sub(head.len() + foot.len());
         if self.seen.get() == VisiblePart::Nothing {
@@ -236,18 +276,58 @@ impl ApprovalDialog {
             head.push(cut_line(Line::styled(text, theme.warn), width));
             head.truncate(rows_max.saturating_sub(foot.len()));
         } else {
-            let words_max = if room >= ROOMY_ROWS { WORDS_LINES_MAX } else { 1 };
-            let words = self.context_lines(fact, width, theme, words_max);
+            let is_part = self.seen.get() == VisiblePart::Beginning;
+            let seen_min = if is_part { least } else { must };
+            let mut words = self.context_lines(
+                fact,
+                width,
+                theme,
+                if room >= ROOMY_ROWS { WORDS_LINES_MAX } else { 1 },
+            );
+            // What repeats the command gives way to it.
+            if self.wants_its_end(fact) && words.len() + what.len() > room {
+                words = self.context_lines(fact, width, theme, 1);
+            }
             let words = bound_lines(words, room - seen_min, width, theme);
             let room = room - words.len();
             head.extend(words);
-            head.extend(bound_lines(what, room, width, theme));
+            let how = if is_part { REST_BEFORE_YES } else { REST_BY_KEY };
+            head.extend(cut_lines(what, room, width, theme, how));
         }
         if let Some((row, _)) = &mut cursor {
             *row += head.len();
         }
         head.extend(foot);
         (head, cursor)
+    }
+
+    /// Finds how much of it there is room for, and what stands below it then. `see`: lines of what would
+    /// be done that a yes wants, and those that are worth to be shown at all.
+    fn fitting_footer(
+        &self,
+        fact: &ApprovalRequested,
+        rows_max: usize,
+        see: [usize; 2],
+        footer: impl Fn(usize) -> DialogFooter,
+    ) -> DialogFooter {
+        let [must, least] = see;
+        let head = self.rows_of_head(fact);
+        for (seen, rules_max, needs) in [
+            (VisiblePart::All, 2, head + must),
+            (VisiblePart::ButRules, 0, head + must),
+            (VisiblePart::Beginning, 0, 2 + least),
+        ] {
+            if seen == VisiblePart::Beginning && !self.wants_its_end(fact) {
+                continue;
+            }
+            self.seen.set(seen);
+            let foot = footer(rules_max);
+            if rows_max >= needs + foot.0.len() {
+                return foot;
+            }
+        }
+        self.seen.set(VisiblePart::Nothing);
+        footer(0)
     }
 
     /// `rules`, which would be added, and the ways to answer or the reason that is typed.
@@ -257,7 +337,7 @@ impl ApprovalDialog {
         width: usize,
         theme: &Theme,
         standing: DialogState,
-    ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
+    ) -> DialogFooter {
         let mut foot = rules;
         let Some(typed) = &self.reason else {
             foot.extend(self.choice_lines(width, theme, standing));
@@ -322,7 +402,7 @@ impl ApprovalDialog {
         let roomy = width >= ROOMY_CELLS;
         let words = |long: &'static str, short: &'static str| if roomy { long } else { short };
         let mut all = Vec::new();
-        if self.seen.get() != VisiblePart::Nothing {
+        if self.offers_once() {
             all.push(("y", words("yes, once", "yes")));
         }
         if self.offers_lasting_answer() {
@@ -396,15 +476,26 @@ fn step_details(fact: &ApprovalRequested, width: usize, theme: &Theme) -> Vec<Li
 
 /// At most `rows_max` lines, the last of which says how many were left out.
 fn bound_lines(
-    mut lines: Vec<Line<'static>>,
+    lines: Vec<Line<'static>>,
     rows_max: usize,
     width: usize,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
+    cut_lines(lines, rows_max, width, theme, REST_BY_KEY)
+}
+
+/// The same; `how` says how the rest is seen.
+fn cut_lines(
+    mut lines: Vec<Line<'static>>,
+    rows_max: usize,
+    width: usize,
+    theme: &Theme,
+    how: &str,
+) -> Vec<Line<'static>> {
     if lines.len() > rows_max && rows_max > 0 {
         let left = lines.len() - (rows_max - 1);
         lines.truncate(rows_max - 1);
-        let text = format!("  … {} · v shows all", count_text(left, "more line"));
+        let text = format!("  … {} · {how}", count_text(left, "more line"));
         lines.push(cut_line(Line::styled(text, theme.warn), width));
     }
     lines.truncate(rows_max);

@@ -202,6 +202,9 @@ pub enum UiCommand {
     Pause(Option<String>),
     /// Let runs start again.
     Release,
+    /// Nobody is left here to be asked: from now on what asks in this run is denied, by nobody, and a
+    /// question ends the run and stays open. Where it cannot be, a bad [`UiUpdate::Notice`] says so.
+    Unattended,
     /// The face goes. The other end gives the session back and closes the news.
     Leave,
 }

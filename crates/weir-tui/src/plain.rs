@@ -47,6 +47,9 @@ const PRINT_BYTES_MAX: usize = 256 * 1024;
 /// How long the other end may take to give the session back.
 const LEAVE_MS_MAX: u64 = 10_000;
 
+/// The exit status where something was asked that nobody was left to answer, as `weir run` has it.
+const UNANSWERED: u8 = 4;
+
 /// How line mode is to be.
 #[derive(Debug, Clone)]
 pub struct PlainOptions {
@@ -207,6 +210,9 @@ pub(crate) async fn run_talk<W: AsyncWrite + Unpin>(
             LoopEvent::Interrupt(PlainInterrupt::Run) | LoopEvent::Wished => (),
             LoopEvent::Printed(count) => printing.mark_printed(count),
         }
+    }
+    if left.code == 0 && talk.is_unanswered() {
+        left.code = UNANSWERED;
     }
     left.resume = talk.print_farewell();
     printing.push_text(&talk.take_output());

@@ -37,7 +37,7 @@ const EVENTS_AT_ONCE_MAX: usize = 1024;
 /// How the face was left.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FaceExit {
-    /// The exit code: 0, or 128 and the signal's number.
+    /// The exit code: 0; 4 where nobody was left to answer what asks; or 128 and the signal's number.
     pub code: u8,
     /// How the session is taken up again, as a command line. The face has printed it.
     pub resume: Option<String>,

@@ -4,6 +4,7 @@
 use std::mem::discriminant;
 use std::sync::Arc;
 
+use weir_core::event::NOBODY;
 use weir_core::input::PersonCommand;
 use weir_core::profile::PermissionMode;
 use weir_core::session::SessionConfig;
@@ -125,6 +126,35 @@ impl SessionController {
                 .await;
             }
             Err(error) => self.report_unchanged(NoticeTone::Bad, error.to_string()).await,
+        }
+    }
+
+    /// Nobody can be asked any more: what asks in the run that is on is denied by nobody, and a question
+    /// ends it and stays open (C2). As `weir run` does it where its standard input ends.
+    pub(super) async fn tell_nobody_can_be_asked(&mut self) {
+        let live = match self.take_up(None).await {
+            Ok(live) => live,
+            Err(TakeUpError::Held(holder)) => {
+                let text = format!("{holder} has this session now: what it asks is answered there");
+                return self.context.send_notice(NoticeTone::Bad, text).await;
+            }
+            Err(TakeUpError::Failed(why)) => {
+                return self.context.send_notice(NoticeTone::Bad, why).await;
+            }
+        };
+        let kept = self.context.shown_session().read_state(|state| state.config.clone());
+        let Some(kept) = kept else {
+            let text = "the session was never opened: nobody can be asked in it";
+            return self.context.send_notice(NoticeTone::Bad, text).await;
+        };
+        let mut config = kept.as_ref().clone();
+        config.attended = false;
+        let reason = format!("{NOBODY} can be asked from now on");
+        let configure = PersonCommand::Configure { reason, config: Arc::new(config) };
+        match live.handle().tell_session(NOBODY, configure).await {
+            // Refused: it knows that already.
+            Ok(()) | Err(EngineError::Refused(_)) => (),
+            Err(error) => self.context.send_notice(NoticeTone::Bad, error.to_string()).await,
         }
     }
 

@@ -193,6 +193,7 @@ impl SessionController {
                 self.change_settings(wish).await;
             }
             UiCommand::Reload => self.reload_session().await,
+            UiCommand::Unattended => self.tell_nobody_can_be_asked().await,
             UiCommand::Condense(words) => self.condense_context(&words).await,
             UiCommand::Undo => back::undo_last_run(self).await,
             UiCommand::Rewind { before, back: what } => {

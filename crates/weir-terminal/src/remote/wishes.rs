@@ -39,6 +39,7 @@ pub(super) fn lane_of_command(wish: &UiCommand) -> CommandLane {
         | UiCommand::Model(_)
         | UiCommand::Profile(_)
         | UiCommand::Reload
+        | UiCommand::Unattended
         | UiCommand::Condense(_)
         | UiCommand::Undo
         | UiCommand::Rewind { .. } => CommandLane::Session,
@@ -124,8 +125,8 @@ async fn try_command(context: &RequestContext, wish: UiCommand) -> ApiResult<UiC
         }
         UiCommand::Rewind { before, back } => back::rewind_session(context, before, back).await,
         UiCommand::Shell { ticket, .. } => Ok(not_run(ticket, NO_SHELL)),
-        // The server looks at what a session is made of by itself.
-        UiCommand::Reload | UiCommand::EndShell(_) | UiCommand::Leave => {
+        // The server looks at what a session is made of by itself, and others may answer what it asks.
+        UiCommand::Reload | UiCommand::Unattended | UiCommand::EndShell(_) | UiCommand::Leave => {
             Ok(UiCommandOutcome::default())
         }
         UiCommand::Sessions { query, ticket } => {

@@ -123,6 +123,11 @@ impl AskQueue {
         self.shown && !self.sent && !self.waiting.is_empty()
     }
 
+    /// Whether something waits for an answer, printed or not.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// How often something that asks was printed.
     pub(super) fn print_count(&self) -> usize {
         self.printed
@@ -181,16 +186,6 @@ impl AskQueue {
         };
         self.sent = !matches!(answer, TypedAnswer::Again(_));
         Some(answer)
-    }
-
-    /// The answer when nobody is there to type one.
-    pub(super) fn answer_unattended(
-        &mut self,
-        line: &str,
-        ask: Option<&PendingAsk>,
-    ) -> Option<TypedAnswer> {
-        self.swapped = false;
-        self.interpret_line(line, ask)
     }
 
     /// What asks is printed again before an answer counts.

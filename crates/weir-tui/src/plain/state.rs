@@ -90,6 +90,8 @@ pub(super) struct PlainTalk {
     warned: bool,
     /// Standard input has ended: it is left when nothing more is to come.
     ended: bool,
+    /// The other end was told that nobody can be asked any more.
+    unattended: bool,
 }
 
 impl PlainTalk {
@@ -121,6 +123,7 @@ impl PlainTalk {
             cancelled: false,
             warned: false,
             ended: false,
+            unattended: false,
         }
     }
 
@@ -346,7 +349,8 @@ impl PlainTalk {
     /// Something could not be done, and that may be the answer that is on its way: it is asked
     /// again. When nobody is left to be asked, the run ends, and if that fails too, so does the talk.
     pub(super) fn reopen_ask(&mut self) {
-        match (self.asks.is_sent(), self.ended) {
+        let is_owed = self.asks.is_sent() || self.unattended && self.asks.is_open();
+        match (is_owed, self.ended) {
             (false, _) => (),
             (true, false) => self.asks.reopen_sent(),
             (true, true) if self.cancelled => self.leave(),
@@ -416,21 +420,37 @@ impl PlainTalk {
     }
 
     /// After standard input has ended: nobody can be asked any more, and when nothing is to come it
-    /// is left.
+    /// is left, with what is still asked.
     pub(super) fn settle_after_end(&mut self) {
         if !self.ended || self.app.leaving || !self.app.opened {
             return;
         }
-        if self.asks.is_open() {
-            let ask = self.app.fold.view.asks().first();
-            match self.asks.answer_unattended(NOBODY_LEFT, ask) {
-                Some(decided @ TypedAnswer::Decide(..)) => self.send_answer(decided),
-                // A question has no safe answer: the run ends with it.
-                Some(_) | None => self.cancel_run(),
-            }
+        if self.asks.is_open() && self.is_running() {
+            self.give_up_asking();
         } else if !self.is_busy() && !self.has_wishes() {
             self.leave();
         }
+    }
+
+    /// Nobody is left to answer. No answer is given in a person's name: the session is told that nobody
+    /// can be asked, which denies what asks and leaves a question of the agent open. At a server somebody
+    /// else may answer: there it all stays as it is.
+    fn give_up_asking(&mut self) {
+        if self.app.about.server.is_some() {
+            let how = "Standard input has ended: what is asked stays open at the server.";
+            self.print_lines(LineVoice::Warn, how);
+            return self.leave();
+        }
+        if !std::mem::replace(&mut self.unattended, true) {
+            let how = "Standard input has ended: nobody can be asked from now on.";
+            self.print_lines(LineVoice::Warn, how);
+            self.push_command(UiCommand::Unattended);
+        }
+    }
+
+    /// Whether something was asked that nobody was left to answer.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.ended && (self.unattended || self.asks.has_waiting())
     }
 
     /// It is to be left: the other end gives the session back.
@@ -456,5 +476,3 @@ impl PlainTalk {
         None
     }
 }
-
-const NOBODY_LEFT: &str = "no standard input has ended, so nobody can be asked";

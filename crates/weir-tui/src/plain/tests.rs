@@ -10,8 +10,8 @@ use weir_core::profile::PermissionMode;
 
 use super::*;
 use crate::link::{
-    DecisionReview, ListResult, NoticeTone, ReportKind, RewindScope, SessionLine, SessionTarget,
-    ShellNews, SignalKind as Signal, TextKind, UiCommand,
+    DecisionReview, ListResult, NoticeTone, OpenSessionInfo, ReportKind, RewindScope, SessionLine,
+    SessionTarget, ShellNews, SignalKind as Signal, TextKind, UiCommand,
 };
 
 use crate::text::theme::ColourDepth;
@@ -250,19 +250,36 @@ async fn f1_what_comes_from_a_pipe_is_worked_off_and_nobody_says_yes() {
     t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
     t.fact("turn.started", json!({ "turn": "t1", "iteration": 1, "inputs": ["i1"] })).await;
     t.fact("approval.requested", approval("s-a1", "c1", "Run ls")).await;
-    let why = "standard input has ended, so nobody can be asked";
-    assert_eq!(t.wished(), [decide("s-a1", Decision::Deny, Some(why))]);
-    t.fact("approval.resolved", resolved("s-a1", "c1", "deny", None)).await;
+    assert_eq!(t.wished(), [UiCommand::Unattended], "no answer in a person's name");
+    let mut denied = resolved("s-a1", "c1", "deny", None);
+    denied["by"] = "nobody".into();
+    t.fact("approval.resolved", denied).await;
     t.fact(
         "question.asked",
         json!({ "question": "s-q1", "call": "c5", "text": "Which one?",
         "options": [], "multiple": false }),
     )
     .await;
-    assert_eq!(t.wished(), [UiCommand::Tell(PersonCommand::Cancel)]);
-    t.fact("question.answered", json!({ "question": "s-q1", "answer": null, "by": "x" })).await;
-    t.fact("run.finished", ended("cancelled", None)).await;
-    assert_eq!(t.wished(), [UiCommand::Leave]);
+    assert_eq!(t.wished(), [], "the session knows that nobody can be asked");
+    t.fact("run.finished", ended("needs_input", None)).await;
+    assert_eq!(t.wished(), [UiCommand::Leave], "the question stays open");
+    let (left, text) = t.over().await;
+    assert_eq!(left.code, 4, "{text}");
+    assert!(text.contains("nobody can be asked from now on"), "{text}");
+}
+
+#[tokio::test]
+async fn f1_what_a_server_asks_stays_open_when_the_input_ends() {
+    let mut t = Table::opened(PlainOptions { terminal: false, ..options(false) }).await;
+    let about = OpenSessionInfo { server: Some("http://x".into()), ..OpenSessionInfo::default() };
+    let (session, named) = (Some(SessionId::new("s1")), Vec::new());
+    t.tell(UiUpdate::Opened { session, known: 0, about: Box::new(about), named }).await;
+    t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+    t.fact("approval.requested", approval("s-a1", "c1", "Run ls")).await;
+    t.typed = None;
+    t.rest().await;
+    assert_eq!(t.wished(), [UiCommand::Leave], "it is neither denied nor stopped");
+    assert_eq!(t.over().await.0.code, 4);
 }
 
 #[tokio::test]

@@ -100,6 +100,30 @@ fn c2_when_the_input_ends_nobody_is_left_to_ask() {
 }
 
 #[test]
+fn c2_when_the_lines_of_the_face_end_nobody_answers_in_a_persons_name() {
+    let face = |script: &str, line: &str| {
+        let house = house(script);
+        let model = house.script_model();
+        let (code, text) = house.run_with_input(&["--plain", "-m", &model], line).status_and_text();
+        assert_eq!(code, 4, "{text}");
+        assert!(text.contains("nobody can be asked from now on"), "{text}");
+        house
+    };
+    let house = face(APPENDS, "append\n");
+    let id = text(&house.json(&["sessions", "list", "--json"])[0]["id"]);
+    let denied = house.facts_of_kind(&id, "approval.resolved");
+    assert_eq!(denied.len(), 1);
+    assert!(denied[0].to_string().contains("\"by\":\"nobody\""), "{denied:?}");
+    assert_eq!(read(&house, "work/log.txt"), "");
+    let ended = house.facts_of_kind(&id, "run.finished");
+    assert!(ended[0].to_string().contains("\"status\":\"needs_input\""), "{ended:?}");
+
+    let house = face(ASKS, "paint\n");
+    let open = house.json(&["approvals", "list", "--json"]);
+    assert_eq!(open["questions"].as_array().map(Vec::len), Some(1), "the question stays open");
+}
+
+#[test]
 fn g4_a_resumed_run_asks_again_what_was_not_answered() {
     let house = house(APPENDS);
     let run = start(&house, &["append"]);

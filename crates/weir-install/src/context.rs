@@ -449,7 +449,17 @@ fn existing_folder(folder: &Path) -> anyhow::Result<PathBuf> {
             "the workspace {folder} cannot be used: {why}; name an existing folder with -C"
         ))
     };
-    let real = std::fs::canonicalize(folder).map_err(|error| wrong(&error.to_string()))?;
+    let real = std::fs::canonicalize(folder).map_err(|error| {
+        match crate::session_copies::project_of_removed_copy(folder) {
+            Some(project) => usage(format!(
+                "the worktree {} was removed; `weir run --fork ID` and `weir --fork ID` go on with a \
+                 copy of its session, in its project {}",
+                folder.display(),
+                project.display()
+            )),
+            None => wrong(&error.to_string()),
+        }
+    })?;
     if !real.is_dir() {
         return Err(wrong("it is not a folder"));
     }

@@ -15,6 +15,15 @@ pub fn project_of_copy(folder: &Path) -> Option<PathBuf> {
     Path::new(&base).is_file().then(|| PathBuf::from(project))
 }
 
+/// The project of a copy for sessions that was taken away: nothing stands in its place, and the project is
+/// there. So much the letters of the path say, which a session's journal has; whose settings hold in a
+/// folder they do not decide.
+pub fn project_of_removed_copy(folder: &Path) -> Option<PathBuf> {
+    let (project, _) = split_copy(folder)?;
+    let is_gone = std::fs::symlink_metadata(folder).is_err();
+    Some(PathBuf::from(project)).filter(|project| is_gone && project.is_dir())
+}
+
 /// The project of a copy for sessions and the name that git has for it, by the letters of the path.
 pub(crate) fn split_copy(folder: &Path) -> Option<(&str, &str)> {
     let (project, below) = folder.to_str()?.rsplit_once(COPIES)?;
@@ -43,5 +52,13 @@ mod tests {
         assert_eq!(project_of_copy(&copy.join("sub")), project);
         assert_eq!(project_of_copy(&copies.join("0198.c1")), None, "a copy of a sub-agent");
         assert_eq!(project_of_copy(folder.path()), None);
+        // One that was dropped leads to its project, and only that.
+        assert_eq!(project_of_removed_copy(&copy), None, "it is there");
+        std::fs::remove_dir_all(&copy).expect("removed");
+        assert_eq!(project_of_removed_copy(&copy), project);
+        assert_eq!(project_of_removed_copy(&copies.join("0198.c2")), None, "of a sub-agent");
+        assert_eq!(project_of_removed_copy(&folder.path().join("gone")), None);
+        let nowhere = folder.path().join("gone/.weir/worktrees/weir-worktree-fix");
+        assert_eq!(project_of_removed_copy(&nowhere), None, "its project is gone too");
     }
 }

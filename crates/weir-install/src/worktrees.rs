@@ -15,11 +15,10 @@ use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::session_copies::split_copy;
 use crate::session_ids::{self, SubAgentListing};
-use crate::wiring;
 
 mod merge;
 
-pub use crate::session_copies::project_of_copy;
+pub use crate::session_copies::{project_of_copy, project_of_removed_copy};
 pub use merge::{MergeOutcome, MergePlan, merge_worktree, plan_merge};
 
 /// Characters of a name that a person gives.
@@ -72,7 +71,8 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     }
 }
 
-/// The copy of this name for a session that begins, made where there is none; without a name, a new one.
+/// The copy of this name for a session that begins, made where there is none; without a name it has that
+/// of `session`, which begins in it.
 ///
 /// # Errors
 /// A usage error: this is no repository, has no commit, the name cannot be one, or an account of a
@@ -80,6 +80,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
 pub fn open_for_session(
     cx: &InstallationContext,
     name: Option<&str>,
+    session: &SessionId,
 ) -> anyhow::Result<OpenedWorktree> {
     if cx.is_guest() {
         return Err(usage("your account works in its own folder alone, without worktrees"));
@@ -91,7 +92,7 @@ pub fn open_for_session(
             cx.project.display()
         )));
     }
-    let name = name.map_or_else(|| wiring::new_session_id().to_string(), String::from);
+    let name = name.map_or_else(|| session.to_string(), String::from);
     check_name(&name)?;
     let (git, whole) = (GitWorktrees, format!("{SESSION_COPY}{name}"));
     if git.holds_branch(&cx.folder, &whole) {
@@ -112,6 +113,26 @@ impl OpenedWorktree {
             let name = format!("{SESSION_COPY}{}", self.name);
             GitWorktrees.remove(&self.cx.project, &name);
         }
+    }
+
+    /// The face on it was left: one in which no session began and nothing was changed goes again.
+    pub async fn give_up_unused(&self) {
+        if self.is_new && self.is_unused().await {
+            self.give_up();
+        }
+    }
+
+    /// What cannot be found out counts as used.
+    async fn is_unused(&self) -> bool {
+        let Ok(store) = self.cx.local_store() else { return false };
+        let folder = Some(self.cx.folder.display().to_string());
+        let listing = SubAgentListing::Hidden;
+        let sessions = session_ids::list_newest_sessions(store.as_ref(), folder, 1, listing).await;
+        let name = format!("{SESSION_COPY}{}", self.name);
+        sessions.is_ok_and(|found| found.is_empty())
+            && GitWorktrees
+                .worktree_changes(&self.cx.project, &name)
+                .is_ok_and(|changes| changes.is_empty())
     }
 
     /// What a person is told who begins a session in it.

@@ -17,6 +17,7 @@ use weir_install::context::InstallationContext;
 use weir_install::failure::{engine_failure, usage};
 use weir_install::leftovers;
 use weir_install::wiring::{self, SessionOverrides};
+use weir_install::worktrees::project_of_removed_copy;
 use weir_tui::link::{NoticeTone, SessionTarget, UiCommand, UiUpdate};
 
 use super::context::LocalContext;
@@ -42,6 +43,15 @@ pub(super) enum TakeUpError {
     Held(String),
     /// Something else: a sentence.
     Failed(String),
+}
+
+/// What it means that a session worked in a worktree that was removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RemovedWorktree {
+    /// It cannot go on.
+    IsError,
+    /// It is a copy of one that did: it goes on in the project.
+    LeadsToProject,
 }
 
 /// What the controller is asked to do, in its turn.
@@ -247,10 +257,12 @@ impl SessionController {
             SessionTarget::New => {
                 ShownSession::new(None, self.context.cx.clone(), 0, self.context.flags.clone())
             }
-            SessionTarget::Existing(id) => self.open_existing(id, is_first).await?,
+            SessionTarget::Existing(id) => {
+                self.open_existing(id, is_first, RemovedWorktree::IsError).await?
+            }
             SessionTarget::Fork { of, before } => {
                 let fork = back::fork_session(&self.context, &of, before).await?;
-                self.open_existing(fork, is_first).await?
+                self.open_existing(fork, is_first, RemovedWorktree::LeadsToProject).await?
             }
         };
         self.give_back().await;
@@ -269,6 +281,7 @@ impl SessionController {
         &mut self,
         id: SessionId,
         is_first: bool,
+        removed: RemovedWorktree,
     ) -> anyhow::Result<ShownSession> {
         let store = self.context.cx.local_store()?;
         if let Some((parent, _)) = child::parent_of(&id) {
@@ -278,7 +291,12 @@ impl SessionController {
         }
         let meta = store.session_meta(&id).await?.filter(|meta| meta.facts > 0);
         let meta = meta.ok_or_else(|| usage(format!("there is no session {id} in this store")))?;
-        let cx = Arc::new(self.context.cx.in_folder(Path::new(&meta.workspace))?);
+        let folder = Path::new(&meta.workspace);
+        let project = match removed {
+            RemovedWorktree::LeadsToProject => project_of_removed_copy(folder),
+            RemovedWorktree::IsError => None,
+        };
+        let cx = Arc::new(self.context.cx.in_folder(project.as_deref().unwrap_or(folder))?);
         let flags = is_first || self.picks == FirstSessionPicker::Session;
         self.picks = FirstSessionPicker::Nothing;
         let wishes = match flags {

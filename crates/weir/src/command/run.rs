@@ -85,8 +85,9 @@ pub(crate) async fn run(cx: &InstallationContext, args: RunArgs) -> anyhow::Resu
     match target {
         RunTarget::New => {
             let prompt = input::read_required_prompt(&args)?;
+            let id = own_id.unwrap_or_else(wiring::new_session_id);
             let worktree = match &args.worktree {
-                Some(name) => Some(worktrees::open_for_session(cx, name.as_deref())?),
+                Some(name) => Some(worktrees::open_for_session(cx, name.as_deref(), &id)?),
                 None => None,
             };
             let cx = worktree.as_ref().map_or(cx, |worktree| &worktree.cx);
@@ -99,7 +100,6 @@ pub(crate) async fn run(cx: &InstallationContext, args: RunArgs) -> anyhow::Resu
             let saying =
                 input::build_user_input(&engine, &options.workspace, &args, prompt).await?;
             leftovers::remove_orphans(cx);
-            let id = own_id.unwrap_or_else(wiring::new_session_id);
             let workspace = options.workspace.clone();
             let handle = engine.open(id, options).await.map_err(engine_failure)?;
             let open = Vec::new();
@@ -183,7 +183,10 @@ async fn resume_session(
         };
         return Err(usage(why));
     }
-    let there = cx.in_folder(Path::new(&kept.workspace))?;
+    let folder = Path::new(&kept.workspace);
+    // A copy of a session whose worktree was removed goes on in the project.
+    let project = args.fork.as_ref().and_then(|_| worktrees::project_of_removed_copy(folder));
+    let there = cx.in_folder(project.as_deref().unwrap_or(folder))?;
     let engine = wiring::open_engine(&there, "weir run").await?;
     engine.check_not_held(&id).await.map_err(|error| engine_failure(error.into()))?;
     let options = wiring::session_options(&there, wishes, Some(&kept)).await?;

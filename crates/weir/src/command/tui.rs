@@ -54,28 +54,51 @@ pub(super) async fn run_terminal_interface(
             let thinking = args.session.thinking.map(Thinking::from);
             face.run_served_by(|far| there.serve_link(which, thinking, far)).await?
         }
-        None => {
-            let worktree = match &args.worktree {
-                Some(name) => Some(worktrees::open_for_session(&cx, name.as_deref())?),
-                None => None,
-            };
-            let begin = choose_first_session(worktree.as_ref().map_or(&cx, |one| &one.cx), &args);
-            let begin =
-                begin.await.inspect_err(|_| worktree.iter().for_each(|one| one.give_up()))?;
-            let cx = worktree.map_or(cx, |one| one.cx);
-            face.run_served_by(|far| async move {
-                // What would be printed must not fall into what the face draws.
-                let mut remarks = terminal::gather_remarks();
-                local::serve_link(cx, begin, remarks.remark_channel(), far).await;
-                Ok(())
-            })
-            .await?
-        }
+        None => match &args.worktree {
+            Some(name) => run_in_worktree(&cx, face, &args, name.as_deref()).await?,
+            None => {
+                let begin = choose_first_session(&cx, &args).await?;
+                run_here(cx, face, begin).await?
+            }
+        },
     };
     if let Some(why) = left.why {
         return Err(failure_with_status(exit::FAILED, why));
     }
     Ok(ExitCode::from(left.code))
+}
+
+/// Shows the face on sessions that this process runs.
+async fn run_here(
+    cx: InstallationContext,
+    face: TerminalFrontEnd,
+    begin: FirstSession,
+) -> anyhow::Result<FaceExit> {
+    face.run_served_by(|far| async move {
+        // What would be printed must not fall into what the face draws.
+        let mut remarks = terminal::gather_remarks();
+        local::serve_link(cx, begin, remarks.remark_channel(), far).await;
+        Ok(())
+    })
+    .await
+}
+
+/// The same in a copy of the project. One in which nothing began does not stay.
+async fn run_in_worktree(
+    cx: &InstallationContext,
+    face: TerminalFrontEnd,
+    args: &TuiArgs,
+    name: Option<&str>,
+) -> anyhow::Result<FaceExit> {
+    let id = wiring::new_session_id();
+    let worktree = worktrees::open_for_session(cx, name, &id)?;
+    let begin = choose_first_session(&worktree.cx, args).await;
+    let begin = begin.inspect_err(|_| worktree.give_up())?;
+    cx.notify(&format!("note: {}", worktree.describe()));
+    let there = worktree.cx.in_folder(&worktree.cx.folder)?;
+    let left = run_here(there, face, FirstSession { name: Some(id), ..begin }).await;
+    worktree.give_up_unused().await;
+    left
 }
 
 /// Shows the face on a session that exists, whoever runs it.

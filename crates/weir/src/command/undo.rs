@@ -15,7 +15,7 @@ use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 use weir_install::undo::{self, UndoChoice, UndoRequest, UndoResult};
 use weir_install::wiring;
-use weir_install::worktrees::project_of_copy;
+use weir_install::worktrees::{project_of_copy, project_of_removed_copy};
 
 use super::checkpoints::{resolve_named_paths, short_checkpoint_id};
 use super::sessions::{meta, single_visible_line};
@@ -68,12 +68,16 @@ pub(crate) async fn undo_run_changes(
 }
 
 /// Where changes of a session are taken back: in its folder. Of one that works in a worktree, what was
-/// taken over into the project is taken back by whoever stands there.
+/// taken over into the project is taken back by whoever stands there; where the worktree was removed,
+/// nothing else is left.
 async fn place_of_changes(
     cx: &InstallationContext,
     id: &SessionId,
     folder: &Path,
 ) -> anyhow::Result<InstallationContext> {
+    if let Some(project) = project_of_removed_copy(folder) {
+        return cx.in_folder(&project);
+    }
     if project_of_copy(folder).is_some_and(|project| project == cx.folder) {
         let here = cx.in_folder(&cx.folder)?;
         if !undo::list_session_checkpoints(&here, id).await?.is_empty() {

@@ -190,6 +190,57 @@ fn r7_a_killed_session_goes_on_in_its_worktree() {
 }
 
 #[test]
+fn r7_a_session_whose_worktree_was_dropped_is_no_dead_end() {
+    let house = house(&[write("a.txt", "new\n")]);
+    run(&house, &["--worktree=fix"]);
+    let id = house.json(&["worktrees", "list", "--json"])[0]["sessions"][0].clone();
+    let id = id.as_str().expect("a session").to_owned();
+    house.ok(&["worktrees", "merge", "fix", "--drop"]);
+    assert_eq!(read(&house, "a.txt"), "new\n");
+    // What was taken over is taken back, and brought back, by the line that is printed.
+    let undone = house.ok(&["undo", &id]);
+    assert!(undone.contains(&format!("weir undo {id} --redo")), "{undone}");
+    assert_eq!(read(&house, "a.txt"), FIVE);
+    house.ok(&["undo", &id, "--redo"]);
+    assert_eq!(read(&house, "a.txt"), "new\n");
+    let model = house.script_model();
+    let told = house.usage_error(&["run", "-m", &model, "--resume", &id, "more"]);
+    assert!(told.contains("was removed") && told.contains("--fork"), "{told}");
+    go_on(&house, &[write("b.txt", "b\n")]);
+    let (status, said) = run(&house, &["--fork", &id]);
+    assert_eq!((status, read(&house, "b.txt")), (0, "b\n".into()), "{said}");
+}
+
+#[test]
+fn r7_a_worktree_without_a_name_has_that_of_its_session() {
+    let house = house(&[]);
+    let (status, said) = run(&house, &["--worktree"]);
+    assert_eq!(status, 0, "{said}");
+    let listed = house.json(&["worktrees", "list", "--json"]);
+    assert_eq!(listed[0]["name"], listed[0]["sessions"][0], "{listed}");
+}
+
+#[test]
+fn r7_the_terminal_says_how_a_worktree_is_merged_and_leaves_none_in_which_nothing_began() {
+    let house = house(&[]);
+    house.write("work/a.txt", "changed\n");
+    let model = house.script_model();
+    let face = |lines: &str| {
+        let said = house.run_with_input(&["--plain", "-m", &model, "--worktree"], lines);
+        let (status, text) = said.status_and_text();
+        assert_eq!(status, 0, "{text}");
+        text
+    };
+    let said = face("");
+    assert!(said.contains("without what is not committed here"), "{said}");
+    assert!(said.contains("weir worktrees merge"), "{said}");
+    assert!(!house.at("work/.weir").exists(), "no session began in it");
+    face("go\n");
+    let listed = house.json(&["worktrees", "list", "--json"]);
+    assert_eq!(listed[0]["name"], listed[0]["sessions"][0], "{listed}");
+}
+
+#[test]
 fn r7_the_rules_and_the_trust_of_the_project_hold_in_its_worktree() {
     let house = house(&[write("a.txt", "x\n"), write("old.txt", "x\n")]);
     // Not committed, so it is in no copy.

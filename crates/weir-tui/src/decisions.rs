@@ -181,7 +181,7 @@ fn verb_row(kind: DecisionKind) -> &'static DecisionVerb {
 pub(crate) enum TypedDecision {
     /// Nothing is decided by it.
     Not,
-    /// A verb, but not what must follow it: how it is typed.
+    /// A verb, but not what must follow it, or one that only the command line has: how it is typed.
     Incomplete(String),
     /// This is to be decided.
     Asked(DecisionRequest),
@@ -190,10 +190,43 @@ pub(crate) enum TypedDecision {
 /// Commands whose words are searched for: there a verb is one only with exactly what belongs to it.
 const SEARCHED: &[&str] = &["memory"];
 
+/// Verbs that only the command line has: the command here, the one there, and its verbs.
+const ONLY_ON_COMMAND_LINE: &[(&str, &str, &[&str])] = &[
+    ("memory", "memory", &["add", "export"]),
+    ("skills", "skills", &["add", "validate"]),
+    ("recipes", "recipes", &["add"]),
+    ("mcp", "mcp-servers", &["add", "declare", "install", "update", "restart"]),
+    ("tools", "tools", &["add"]),
+    ("approvals", "approvals", &["revoke"]),
+    ("config", "config", &["get", "edit", "path", "schema"]),
+    ("permissions", "permissions", &["explain", "marks", "unmark"]),
+];
+
+/// How a verb is typed that is none here, but one of the command line.
+fn typed_on_command_line(command: &str, verb: &str) -> Option<String> {
+    let (_, there, _) = ONLY_ON_COMMAND_LINE
+        .iter()
+        .find(|(here, _, verbs)| *here == command && verbs.contains(&verb))?;
+    let search = match SEARCHED.contains(&command) {
+        true => format!(" (/{command} search {verb} … searches the words)"),
+        false => String::new(),
+    };
+    Some(format!("On the command line: weir {there} {verb} …{search}"))
+}
+
+/// The words of a report that follow `/command`: `list` is the list itself, as on the command line.
+pub(crate) fn report_words<'a>(command: &str, rest: &'a str) -> &'a str {
+    let is_list = rest.trim() == "list" && !verbs_of_command(command).is_empty();
+    if is_list { "" } else { rest }
+}
+
 /// What `rest` after `/command` decides.
 pub(crate) fn parse_decision(command: &str, rest: &str) -> TypedDecision {
     let rest = rest.trim();
     let (verb, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    if let Some(how) = typed_on_command_line(command, verb) {
+        return TypedDecision::Incomplete(how);
+    }
     let Some(row) = VERBS.iter().find(|row| row.command == command && row.verb == verb) else {
         return TypedDecision::Not;
     };
@@ -202,7 +235,8 @@ pub(crate) fn parse_decision(command: &str, rest: &str) -> TypedDecision {
             let kind = row.kind;
             TypedDecision::Asked(DecisionRequest { kind, arguments, flags, own_words })
         }
-        None if SEARCHED.contains(&command) => TypedDecision::Not,
+        // With other words behind it, it is one of the words that are searched for.
+        None if SEARCHED.contains(&command) && !after.trim().is_empty() => TypedDecision::Not,
         None => TypedDecision::Incomplete(format!("Type /{command} {verb} {}", row.hint)),
     }
 }
@@ -423,7 +457,6 @@ mod tests {
     #[test]
     fn r10_what_is_no_decision_stays_a_search_or_is_said_to_be_incomplete() {
         for line in [
-            "memory accept",
             "memory accept the rules",
             "memory accept m3 --yes",
             "memory search accept m3",
@@ -436,6 +469,8 @@ mod tests {
             assert_eq!(parse_decision(command, rest), TypedDecision::Not, "{line}");
         }
         for line in [
+            "memory accept",
+            "memory forget",
             "skills accept",
             "skills accept a b",
             "skills accept a --yes",
@@ -454,6 +489,29 @@ mod tests {
             let parsed = parse_decision(command, rest);
             assert!(matches!(parsed, TypedDecision::Incomplete(_)), "{line}: {parsed:?}");
         }
+    }
+
+    #[test]
+    fn r10_a_verb_of_the_command_line_alone_is_named_and_list_is_no_word_to_search() {
+        for (command, rest, how) in [
+            ("memory", "add Tests run with just", "weir memory add …"),
+            ("memory", "export", "weir memory export …"),
+            ("mcp", "add git -- git-mcp", "weir mcp-servers add …"),
+            ("permissions", "marks", "weir permissions marks …"),
+        ] {
+            let TypedDecision::Incomplete(told) = parse_decision(command, rest) else {
+                panic!("{command} {rest}")
+            };
+            assert!(told.starts_with(&format!("On the command line: {how}")), "{told}");
+        }
+        for line in ["memory search add", "memory added", "skills addition"] {
+            let (command, rest) = line.split_once(' ').expect("two words");
+            assert_eq!(parse_decision(command, rest), TypedDecision::Not, "{line}");
+        }
+        assert_eq!(report_words("memory", "list"), "");
+        assert_eq!(report_words("skills", " list "), "");
+        assert_eq!(report_words("memory", "list of tests"), "list of tests");
+        assert_eq!(report_words("file", "list"), "list", "it is a path");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::painter::{AppPainter, ShownView};
 use super::writing::PrintItem;
 use super::{App, TerminalAction};
 use crate::compose::WrittenMessage;
-use crate::decisions::{TypedDecision, parse_decision};
+use crate::decisions::{TypedDecision, parse_decision, report_words};
 use crate::familiar;
 use crate::link::{NoticeTone, ReportKind, SessionTarget, UiCommand};
 use crate::words::{format_dollars, one_line};
@@ -72,8 +72,9 @@ impl App {
 
     /// A command of a report: what it decides, or else the report.
     pub(super) fn report_command(&mut self, report: ReportKind, rest: &str) {
-        if !self.decision_command(report.command_name(), rest) {
-            self.show_report(report, rest);
+        let name = report.command_name();
+        if !self.decision_command(name, rest) {
+            self.show_report(report, report_words(name, rest));
         }
     }
 
@@ -125,8 +126,8 @@ impl App {
     }
 
     pub(super) fn permissions_command(&mut self, rest: &str) {
-        if rest.is_empty() {
-            return self.show_report(ReportKind::Permissions, rest);
+        if report_words("permissions", rest).is_empty() {
+            return self.show_report(ReportKind::Permissions, "");
         }
         if self.decision_command("permissions", rest) {
             return;

@@ -19,7 +19,7 @@ use crate::session_ids::{self, SubAgentListing};
 mod merge;
 
 pub use crate::session_copies::{project_of_copy, project_of_removed_copy};
-pub use merge::{MergeOutcome, MergePlan, merge_worktree, plan_merge};
+pub use merge::{MergeOutcome, MergePlan, RUN_OF_MERGE, merge_worktree, plan_merge};
 
 /// Characters of a name that a person gives.
 const NAME_CHARS_MAX: usize = 60;

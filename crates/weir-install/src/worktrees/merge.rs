@@ -27,7 +27,7 @@ use crate::wiring::{self, SystemClock};
 /// Largest file that is merged, in bytes.
 const FILE_BYTES_MAX: u64 = 10_000_000;
 /// The run that the checkpoint of a merge names.
-const RUN: &str = "merge";
+pub const RUN_OF_MERGE: &str = "merge";
 
 /// What a merge would do.
 #[derive(Debug, Clone, Default)]
@@ -144,7 +144,7 @@ async fn apply_and_record(
     let snapshot = Snapshot {
         workspace: workspace.root().to_path_buf(),
         session: session.clone(),
-        run: RUN.to_owned(),
+        run: RUN_OF_MERGE.to_owned(),
         call: None,
         ts: clock.now(),
         label: format!(

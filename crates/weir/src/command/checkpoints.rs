@@ -197,7 +197,8 @@ async fn restore_checkpoint(
         only,
         merge: args.merge,
     };
-    take_back(cx, TakeBack { request, dry_run: args.dry_run, json: args.json.json }).await
+    let (brings_back, dry_run, json) = (false, args.dry_run, args.json.json);
+    take_back(cx, TakeBack { request, brings_back, dry_run, json }).await
 }
 
 async fn collect_old_checkpoints(

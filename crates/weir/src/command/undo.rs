@@ -15,7 +15,7 @@ use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 use weir_install::undo::{self, UndoChoice, UndoRequest, UndoResult};
 use weir_install::wiring;
-use weir_install::worktrees::{project_of_copy, project_of_removed_copy};
+use weir_install::worktrees::{RUN_OF_MERGE, project_of_copy, project_of_removed_copy};
 
 use super::checkpoints::{resolve_named_paths, short_checkpoint_id};
 use super::sessions::{meta, single_visible_line};
@@ -27,6 +27,8 @@ use crate::terminal::{out_json, out_line};
 pub(super) struct TakeBack {
     /// What; its checkpoints the newest first.
     pub(super) request: UndoRequest,
+    /// It undoes an undo: what a run changed comes back.
+    pub(super) brings_back: bool,
     /// Change nothing.
     pub(super) dry_run: bool,
     /// Print JSON.
@@ -52,10 +54,11 @@ pub(crate) async fn undo_run_changes(
     let touched = |info: &CheckpointInfo| {
         only.is_empty() || info.changes.iter().any(|change| only.contains(&change.path))
     };
-    let all = all.into_iter().filter(touched).collect();
+    let all: Vec<CheckpointInfo> = all.into_iter().filter(touched).collect();
     let choice = UndoChoice { run: args.run, redo: args.redo };
-    let checkpoints = undo::choose_checkpoints(all, &choice)?;
+    let checkpoints = undo::choose_checkpoints(all.clone(), &choice)?;
     let newest = &checkpoints[0];
+    let brings_back = undoes_an_undo(&all, newest);
     let request = UndoRequest {
         session: family::root_session(&newest.session),
         run: newest.run.clone(),
@@ -64,7 +67,19 @@ pub(crate) async fn undo_run_changes(
         merge: args.merge,
         checkpoints,
     };
-    take_back(&there, TakeBack { request, dry_run: args.dry_run, json: args.json.json }).await
+    let (dry_run, json) = (args.dry_run, args.json.json);
+    take_back(&there, TakeBack { request, brings_back, dry_run, json }).await
+}
+
+/// Whether taking `chosen` back brings the changes of its run back. Undos of one run that follow each
+/// other, the newest first, take away and bring back in turn. Of a merge this is not told: it has no call
+/// either.
+fn undoes_an_undo(all: &[CheckpointInfo], chosen: &CheckpointInfo) -> bool {
+    let in_turn = all
+        .iter()
+        .skip_while(|info| info.id != chosen.id)
+        .take_while(|info| info.call.is_none() && info.run == chosen.run);
+    chosen.run != RUN_OF_MERGE && in_turn.count() % 2 == 1
 }
 
 /// Where changes of a session are taken back: in its folder. Of one that works in a worktree, what was
@@ -93,27 +108,26 @@ async fn changes_of(
     cx: &InstallationContext,
     session: Option<SessionId>,
 ) -> anyhow::Result<Vec<CheckpointInfo>> {
-    let checkpoints = wiring::open_checkpoints(cx);
-    let session = match session {
-        Some(session) => Some(family::root_session(&session)),
-        None => {
-            let newest = CheckpointFilter { session: None, limit: Some(1) };
-            let found = checkpoints.list(&cx.folder, &newest).await?;
-            found.into_iter().next().map(|info| family::root_session(&info.session))
+    let folder = cx.folder.display();
+    if let Some(session) = session {
+        let found = undo::list_session_checkpoints(cx, &family::root_session(&session)).await?;
+        if found.is_empty() {
+            return Err(usage(format!(
+                "there is nothing to undo: session {session} changed no file in {folder} (`weir \
+                 checkpoints list` lists what did)"
+            )));
         }
-    };
-    let found = match session {
-        Some(session) => undo::list_session_checkpoints(cx, &session).await?,
-        None => Vec::new(),
-    };
-    if found.is_empty() {
-        let folder = cx.folder.display();
+        return Ok(found);
+    }
+    let newest = CheckpointFilter { session: None, limit: Some(1) };
+    let newest = wiring::open_checkpoints(cx).list(&cx.folder, &newest).await?;
+    let Some(newest) = newest.into_iter().next() else {
         return Err(usage(format!(
             "there is nothing to undo: no file changes are recorded for {folder} (use -C for \
              another folder; `weir sessions list` lists sessions)"
         )));
-    }
-    Ok(found)
+    };
+    undo::list_session_checkpoints(cx, &family::root_session(&newest.session)).await
 }
 
 /// Takes changes back, or says what that would do.
@@ -160,10 +174,12 @@ fn show_undo_result(back: &TakeBack, done: &UndoResult) -> anyhow::Result<()> {
     let UndoRequest { session, run, checkpoints, .. } = &back.request;
     let names: Vec<String> = checkpoints.iter().map(short_checkpoint_id).collect();
     let what = format!("run {run} of session {session} ({})", names.join(", "));
-    lines.push(match (done.changes.is_empty(), back.dry_run) {
-        (true, _) => format!("Nothing to restore: {what}"),
-        (false, true) => format!("Would restore: {what}"),
-        (false, false) => format!("Restored: {what}"),
+    lines.push(match (done.changes.is_empty(), back.dry_run, back.brings_back) {
+        (true, ..) => format!("Nothing to restore: {what}"),
+        (false, true, false) => format!("Would restore: {what}"),
+        (false, true, true) => format!("Would bring back: {what}"),
+        (false, false, false) => format!("Restored: {what}"),
+        (false, false, true) => format!("Brought back: {what}"),
     });
     for (path, change) in &done.changes {
         lines.push(format!("  {}  {change}", single_visible_line(path)));
@@ -182,7 +198,12 @@ fn show_undo_result(back: &TakeBack, done: &UndoResult) -> anyhow::Result<()> {
         };
         lines.push(format!("  {}  {hint}", single_visible_line(&conflict.path)));
     }
-    if done.checkpoint.is_some() {
+    if done.checkpoint.is_some() && back.brings_back {
+        lines.push(format!(
+            "That undid the undo of run {run}. To undo the run again: weir undo {session}; an earlier \
+             one: weir undo {session} --run RUN"
+        ));
+    } else if done.checkpoint.is_some() {
         lines.push(format!("To redo the changes: weir undo {session} --redo"));
     }
     out_line(&lines.join("\n"))

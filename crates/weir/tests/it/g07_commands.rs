@@ -140,6 +140,27 @@ fn g7_what_a_command_did_is_undone_and_brought_back() {
 }
 
 #[test]
+fn g7_an_undo_says_what_it_did_and_whose_changes_there_are() {
+    let house = house(&[shell("echo new > made.txt")]);
+    run(&house, &["go"]);
+    let first = house.ok(&["undo"]);
+    assert!(first.starts_with("Restored: run r1"), "{first}");
+    // The second one takes the first one back, and says so.
+    let second = house.ok(&["undo"]);
+    assert!(second.starts_with("Brought back: run r1"), "{second}");
+    assert!(second.contains("the undo of run r1") && second.contains("--run RUN"), "{second}");
+    assert!(house.at("work/made.txt").exists());
+    assert!(house.ok(&["undo"]).starts_with("Restored: run r1"), "the third one takes away again");
+    assert!(!house.at("work/made.txt").exists());
+    house.write("s.script", "says: Done.\n");
+    run(&house, &["look"]);
+    let idle = house.json(&["sessions", "list", "--json"])[0]["id"].clone();
+    let idle = idle.as_str().expect("an id");
+    let told = house.usage_error(&["undo", idle]);
+    assert!(told.contains(&format!("session {idle} changed no file")), "{told}");
+}
+
+#[test]
 fn g7_undo_leaves_alone_what_a_person_changed_after_the_command() {
     let house = house(&[shell("echo new > a.txt; echo new > b.txt; mkdir d; echo x > d/made")]);
     house.write(&house.at("work/a.txt"), "old\n");

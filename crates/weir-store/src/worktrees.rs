@@ -79,7 +79,7 @@ impl GitWorktrees {
     /// A sentence: there is none, or what has its name is none of git's.
     pub fn find_copy(&self, root: &Path, name: &str) -> Result<PathBuf, String> {
         base_commit(root, name)?;
-        whole_copy(&self.discover_repository(root)?, root, name)
+        whole_copy(&discover_repository(root, name)?, root, name)
     }
 
     /// Whether something in the repository around `root` is not committed, and so in no copy of it.
@@ -108,15 +108,18 @@ impl GitWorktrees {
         names.iter().for_each(|name| self.remove(root, name));
         names.len()
     }
+}
 
-    fn discover_repository(&self, root: &Path) -> Result<Repository, String> {
-        Repository::discover(root).map_err(|_| {
-            format!(
-                "{} is no git repository, so no copy of it can be made; leave worktree out",
-                root.display()
-            )
-        })
-    }
+/// The repository around `root`, for a copy of this name.
+fn discover_repository(root: &Path, name: &str) -> Result<Repository, String> {
+    // A person asked for the copy of a session, a model for that of a sub-agent.
+    let asked = if name.starts_with(SESSION_COPY) { "--worktree" } else { "worktree" };
+    Repository::discover(root).map_err(|_| {
+        format!(
+            "{} is no git repository, so no copy of it can be made; leave {asked} out",
+            root.display()
+        )
+    })
 }
 
 /// End of the name of the file that says what a copy was made of.
@@ -186,7 +189,7 @@ fn path_within_copy(repository: &Repository, root: &Path, copy: &Path) -> PathBu
 
 impl Worktrees for GitWorktrees {
     fn create_worktree(&self, root: &Path, name: &str) -> Result<PathBuf, String> {
-        let repository = self.discover_repository(root)?;
+        let repository = discover_repository(root, name)?;
         let failed = |why: &dyn std::fmt::Display| format!("no copy could be made: {why}");
         let _locked = lock_copies(&repository)?;
         let copy = copy_folder(root, name);
@@ -227,7 +230,7 @@ impl Worktrees for GitWorktrees {
 
     fn worktree_changes(&self, root: &Path, name: &str) -> Result<Vec<Divergence>, String> {
         let base = base_commit(root, name)?;
-        let repository = self.discover_repository(root)?;
+        let repository = discover_repository(root, name)?;
         let copy = copy_folder(root, name);
         let at = whole_copy(&repository, root, name)?;
         let own = Repository::open(&copy).map_err(|error| format!("its copy: {error}"))?;
@@ -271,7 +274,7 @@ impl Worktrees for GitWorktrees {
     }
 
     fn remove(&self, root: &Path, name: &str) {
-        let Ok(repository) = self.discover_repository(root) else { return };
+        let Ok(repository) = discover_repository(root, name) else { return };
         match lock_copies(&repository) {
             Ok(_locked) => self.remove_from(&repository, root, name),
             Err(why) => tracing::warn!(name, why, "a copy of the workspace is left"),

@@ -15,7 +15,7 @@ use weir_engine::attach::PromptInput;
 use weir_engine::engine::{Engine, EngineError, SessionHandle, SessionOptions};
 use weir_engine::hub::SessionUpdate;
 use weir_engine::open_asks::list_open_requests;
-use weir_engine::ports::Store;
+use weir_engine::ports::{Store, StorePause};
 use weir_install::context::InstallationContext;
 use weir_install::leftovers;
 use weir_install::session_ids::{self, SubAgentListing};
@@ -24,6 +24,7 @@ use weir_install::worktrees;
 use weir_store::SqliteStore;
 
 use crate::command::approvals::fold;
+use crate::command::sessions::{single_visible_line, timestamp_text};
 use crate::failure::{engine_failure, exit, failure_with_status, usage};
 use crate::options::RunArgs;
 use crate::terminal;
@@ -56,14 +57,7 @@ pub(crate) async fn run(cx: &InstallationContext, args: RunArgs) -> anyhow::Resu
     }
     let store = cx.local_store()?;
     if let Some(pause) = store.pause_state().await? {
-        return Err(failure_with_status(
-            exit::PAUSED,
-            format!(
-                "Weir has been paused since {} by {}; nothing was run. `weir release` ends the \
-                 pause.",
-                pause.since, pause.by
-            ),
-        ));
+        return Err(paused_failure(&pause));
     }
     if args.detach {
         return detach::start_in_background(cx, &args, &store).await;
@@ -328,6 +322,23 @@ impl RunInProgress {
         face.show_run_end(&finished)?;
         Ok(ExitCode::from(run_exit_code(finished.status, by_signal)))
     }
+}
+
+/// The kill switch is thrown: by whom, and why.
+pub(super) fn paused_failure(pause: &StorePause) -> anyhow::Error {
+    let since = timestamp_text(pause.since);
+    let because = match pause.reason.as_str() {
+        "" => String::new(),
+        reason => format!(" ({})", single_visible_line(reason)),
+    };
+    failure_with_status(
+        exit::PAUSED,
+        format!(
+            "Weir has been paused since {since} UTC by {}{because}; nothing was run. `weir release` \
+             ends the pause.",
+            pause.by
+        ),
+    )
 }
 
 /// A prompt that a hook refused: nothing was run.

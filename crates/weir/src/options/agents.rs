@@ -100,11 +100,11 @@ pub(crate) struct AgentsAddArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_iterations: Option<u32>,
     /// Maximum cost of a run, in US dollars, such as 0.50
-    #[arg(long, value_name = "X", value_parser = super::run::parse_usd)]
+    #[arg(long, value_name = "X", value_parser = super::run::parse_usd, allow_negative_numbers = true)]
     pub(crate) budget_usd: Option<f64>,
     /// Maximum cost of all its runs of one day (UTC), in US dollars [default: setting
     /// spending.schedule_usd]
-    #[arg(long, value_name = "X", value_parser = super::run::parse_usd)]
+    #[arg(long, value_name = "X", value_parser = super::run::parse_usd, allow_negative_numbers = true)]
     pub(crate) day_usd: Option<f64>,
     /// Maximum number of tokens a run may use
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

@@ -81,7 +81,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N")]
     pub(crate) max_tool_calls: Option<u32>,
     /// Maximum cost in US dollars, such as 0.50 (the price of the model must be known)
-    #[arg(long, value_name = "X", value_parser = parse_usd)]
+    #[arg(long, value_name = "X", value_parser = parse_usd, allow_negative_numbers = true)]
     pub(crate) budget_usd: Option<f64>,
     /// Maximum number of tokens
     #[arg(long, value_name = "N")]

@@ -91,16 +91,22 @@ pub(crate) struct PricesArgs {
     /// Model, as provider/name, or a provider; without it: all with a price
     pub(crate) model: Option<String>,
     /// Set: USD per million tokens of input
-    #[arg(long, value_name = "USD", requires = "output", requires = "model")]
+    #[arg(
+        long,
+        value_name = "USD",
+        requires = "output",
+        requires = "model",
+        allow_negative_numbers = true
+    )]
     pub(crate) input: Option<f64>,
     /// Set: USD per million tokens of output
-    #[arg(long, value_name = "USD", requires = "input")]
+    #[arg(long, value_name = "USD", requires = "input", allow_negative_numbers = true)]
     pub(crate) output: Option<f64>,
     /// Set: USD per million tokens read from the cache
-    #[arg(long, value_name = "USD", requires = "input")]
+    #[arg(long, value_name = "USD", requires = "input", allow_negative_numbers = true)]
     pub(crate) cache_read: Option<f64>,
     /// Set: USD per million tokens written to the cache
-    #[arg(long, value_name = "USD", requires = "input")]
+    #[arg(long, value_name = "USD", requires = "input", allow_negative_numbers = true)]
     pub(crate) cache_write: Option<f64>,
     /// Set: day that the price is from [default: today]
     #[arg(long, value_name = "DAY", requires = "input")]

@@ -128,6 +128,7 @@ fn m7_what_is_wrong_with_a_schedule_is_said_when_it_is_added() {
         ("one", &["--prompt", "a", "--after", "two", "--replace"], "one after two after one"),
         ("one", &prompt[..], "--replace"),
         ("x", &["--prompt", "a", "--budget-usd", "0"], "above 0"),
+        ("x", &["--prompt", "a", "--budget-usd", "-1"], "above 0"),
         ("x", &["--prompt", "a", "--timeout", "soon"], "soon"),
     ] {
         let mut all = vec!["agents", "add", name];

@@ -207,6 +207,7 @@ fn f4_what_add_refuses_changes_nothing() {
         (&["a", "--yes", "--secret", "T=none", "--", "x"], "there is no [secrets.none]"),
         (&["a", "--yes", "--url", "ftp://h"], "is no address"),
         (&["a", "--", "x"], "nobody can be asked"),
+        (&["a", "--", "x"], "--no-start adds it"),
     ] {
         let words: Vec<&str> = ["mcp-servers", "add"].iter().chain(words).copied().collect();
         let why = house.usage_error(&words);

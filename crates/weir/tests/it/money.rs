@@ -205,6 +205,7 @@ fn r11_nonsense_is_no_price_and_no_cap() {
         (&["--input", "1", "--output", "2", "--cache-read", "5"], "costs less"),
         (&["--input", "1", "--output", "2", "--on", "tomorrow"], "is no day"),
         (&["--input", "1"], "--output"),
+        (&["--input", "-3", "--output", "2"], "from 0 to"),
         (&["--unset"], "name no price"),
     ] {
         let mut all = vec!["models", "prices", "acme/large"];

@@ -343,7 +343,7 @@ fn l14_a_run_while_paused_is_refused_with_5() {
     house.ok(&["pause", "holiday"]);
     let output = run(&house, &["x"]);
     assert_eq!(output.status, 5);
-    assert!(output.err.contains("release"), "{}", output.err);
+    assert!(output.err.contains("release") && output.err.contains("(holiday)"), "{}", output.err);
     house.ok(&["release"]);
     assert_eq!(run(&house, &["x"]).status, 0);
 }

@@ -307,4 +307,5 @@ fn r7_what_can_be_no_worktree_is_a_usage_error() {
     let model = plain.script_model();
     let said = plain.usage_error(&["run", "-m", &model, "--worktree", "x"]);
     assert!(said.contains("is no git repository"), "{said}");
+    assert!(said.contains("leave --worktree out"), "{said}");
 }

@@ -14,8 +14,8 @@ use weir_store::this_process;
 
 use super::{find_kept_agent, open_runs};
 use crate::command::current_timestamp;
-use crate::command::run::{self, ApprovalAnswerer, OutputOptions};
-use crate::failure::{engine_failure, exit, failure_with_status, usage};
+use crate::command::run::{self, ApprovalAnswerer, OutputOptions, paused_failure};
+use crate::failure::{engine_failure, usage};
 use crate::options::AgentsRunArgs;
 use crate::terminal;
 
@@ -23,24 +23,13 @@ use crate::terminal;
 const LABEL: &str = "weir agents run";
 
 /// Runs an agent now.
-#[expect(
-    clippy::too_many_lines,
-    reason = "one run from its claim to its end, in the order of time"
-)]
 pub(super) async fn run(
     cx: &InstallationContext,
     args: &AgentsRunArgs,
 ) -> anyhow::Result<ExitCode> {
     let store = cx.local_store()?;
     if let Some(pause) = store.pause_state().await? {
-        return Err(failure_with_status(
-            exit::PAUSED,
-            format!(
-                "Weir has been paused since {} by {}; nothing was run. `weir release` ends the \
-                 pause.",
-                pause.since, pause.by
-            ),
-        ));
+        return Err(paused_failure(&pause));
     }
     let (_, agent) = find_kept_agent(store.as_ref(), &args.name).await?;
     let there = cx.reloaded_in_folder(std::path::Path::new(&agent.workspace))?;

@@ -13,13 +13,17 @@ use crate::failure::{exit, failure_with_status, usage};
 use crate::options::McpAddArgs;
 use crate::terminal::{err_message, out_json, out_line};
 
+/// How a server is looked at that is in no settings yet, so that no list shows it.
+const ADD_ONLY: &str =
+    "--no-start adds it without an approval; then `weir mcp-servers list --check` shows it";
+
 pub(super) async fn add_server(
     cx: &InstallationContext,
     args: &McpAddArgs,
 ) -> anyhow::Result<ExitCode> {
     let how = ApprovalPrompting { yes: args.yes, json: args.json.json };
     if !args.no_start {
-        how.check_can_ask()?;
+        how.check_can_ask(ADD_ONLY)?;
     }
     let name = &args.name;
     let server = settings_from_args(args)?;

@@ -74,6 +74,9 @@ fn approval_report(
     })
 }
 
+/// How a server that is declared is looked at.
+pub(super) const LIST_SHOWS: &str = "`weir mcp-servers list --check` shows the server";
+
 /// How a person is asked.
 #[derive(Clone, Copy)]
 pub(super) struct ApprovalPrompting {
@@ -85,14 +88,17 @@ pub(super) struct ApprovalPrompting {
 
 impl ApprovalPrompting {
     /// Somebody can be asked, or said yes.
-    pub(super) fn check_can_ask(self) -> anyhow::Result<()> {
+    /// `look`: how the server can be looked at before, as a part of a sentence.
+    ///
+    /// # Errors
+    /// A usage error: nobody is there.
+    pub(super) fn check_can_ask(self, look: &str) -> anyhow::Result<()> {
         if self.yes || (is_attended() && !self.json) {
             return Ok(());
         }
-        Err(usage(
-            "nobody can be asked here; run this in a terminal, or confirm with --yes (`weir \
-                   mcp-servers list --check` shows the server)",
-        ))
+        Err(usage(format!(
+            "nobody can be asked here; run this in a terminal, or confirm with --yes ({look})"
+        )))
     }
 }
 
@@ -102,7 +108,7 @@ pub(super) async fn review_server(
     known: &KnownMcpServer,
     how: ApprovalPrompting,
 ) -> anyhow::Result<ExitCode> {
-    how.check_can_ask()?;
+    how.check_can_ask(LIST_SHOWS)?;
     let name = &known.declared.name;
     if known.uninstalled && known.declared.settings.enabled {
         let cx = super::install::install_missing_package(cx, known, how).await?;

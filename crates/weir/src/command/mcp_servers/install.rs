@@ -10,7 +10,7 @@ use weir_install::context::InstallationContext;
 use weir_install::servers::packages::{self, PackageReplacement, ServerPackage};
 use weir_install::wiring::mcp::{self, KnownMcpServer};
 
-use super::approve::{ApprovalPrompting, review_server};
+use super::approve::{ApprovalPrompting, LIST_SHOWS, review_server};
 use crate::failure::{exit, failure_with_status, usage};
 use crate::options::McpApproveArgs;
 use crate::terminal::{confirm_by_person, out_json, out_line};
@@ -38,7 +38,7 @@ pub(super) async fn update_server_package(
 ) -> anyhow::Result<ExitCode> {
     let known = mcp::find_known_server(cx, &args.name).await?;
     let how = ApprovalPrompting { yes: args.yes, json: args.json.json };
-    how.check_can_ask()?;
+    how.check_can_ask(LIST_SHOWS)?;
     let package = require_package(&known)?;
     let Some(installed) = known.declared.installed_package(cx, &package) else {
         return review_server(cx, &known, how).await;

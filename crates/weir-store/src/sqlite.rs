@@ -1,5 +1,5 @@
 //! The store in one SQLite file, `weir.db` (D1): write-ahead log, every commit synced, one thread
-//! that writes and a few connections that read.
+//! that writes. It reads too as long as nothing else is asked of it; then a few threads do that.
 //!
 //! Nothing here decides what is stored. What every store checks is in `journal`; the audit files
 //! are in `audit`.
@@ -15,7 +15,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::executor::block_on;
-use sqlx::sqlite::SqliteConnection;
 use tokio::sync::oneshot;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
@@ -30,17 +29,20 @@ use weir_engine::ports::{
 };
 
 mod append;
-mod connect;
+pub(crate) mod connect;
+pub(crate) mod connection;
 mod copy;
 pub(crate) mod error;
+mod kept_log;
 mod knowledge;
 mod owed;
 mod read;
 mod recall;
-mod rows;
 mod schedule;
 mod snapshots;
 mod statements;
+pub(crate) mod threads;
+mod turns;
 mod writer;
 
 pub use copy::copy_sqlite;
@@ -57,16 +59,19 @@ use crate::tables::{
     agent_runs, asks, definitions, letters, marks, proposals, recipes, sessions, usage,
 };
 use connect::DatabasePlace;
-use error::database_error;
-use read::ReaderPool;
+use connection::SqliteConnection;
 use schedule::AgentCommand;
 use snapshots::SnapshotCommand;
+use threads::{ConnectionThreads, answer_of, job_of, on_own_thread};
+use turns::JournalTurns;
 use writer::{ReplySender, WriterCommand, WriterCounters, WriterThread};
 
 /// How long new facts may wait for company before those who follow a session look.
 const COMPANY: Duration = Duration::from_millis(20);
 /// How often they look even if nobody announced anything.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// Most threads that read at once, beside the one that writes.
+const READERS: usize = 4;
 
 /// A store in `weir.db` of a state folder. Several processes may use one folder at once.
 ///
@@ -75,12 +80,14 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// even so (a broken disk), the error comes after the commit: a writer that sees `Io` must read
 /// again before it goes on.
 ///
-/// Dropping it waits for what was sent to it and closes the file.
+/// Dropping it waits for what was sent to it and closes the file: whoever does that last copies the
+/// write-ahead log back, unless it is kept ([`SqliteStore::keep_log`]).
 pub struct SqliteStore {
     /// `None` only while dropping.
     commands: Option<Sender<WriterCommand>>,
     thread: Option<JoinHandle<()>>,
-    readers: ReaderPool,
+    readers: ConnectionThreads,
+    turns: JournalTurns,
     place: DatabasePlace,
     pause: ChangeMarker,
     mail: ChangeMarker,
@@ -143,7 +150,11 @@ impl SqliteStore {
         Ok(SqliteStore {
             commands: Some(commands),
             thread: Some(thread),
-            readers: ReaderPool::new(place.clone()),
+            readers: ConnectionThreads::new("weir-db-read", READERS, {
+                let place = place.clone();
+                move || place.connect_reader()
+            }),
+            turns: JournalTurns::new(Arc::clone(&counters)),
             pause: ChangeMarker::of_pause(state_dir),
             mail: ChangeMarker::of_mail(state_dir),
             agents: ChangeMarker::of_agents(state_dir),
@@ -168,14 +179,21 @@ impl SqliteStore {
         }
     }
 
+    /// Leaves the write-ahead log beside the database when the store is closed, if it is short, for
+    /// the next program to go on with: closing writes nothing then, and opening makes no new log.
+    /// `weir.db` alone is not the whole database until somebody closes it who does not ask for this.
+    pub fn keep_log(&self) {
+        self.counters.keeps_log.store(true, Ordering::Relaxed);
+    }
+
     /// Writes a complete, compact copy of the database to `path`, for the owner alone, while the
     /// store goes on working (D9).
     ///
     /// # Errors
     /// When `path` exists, or cannot be written.
     pub async fn write_backup(&self, path: &Path) -> Result<(), StoreError> {
-        let mut connection = self.place.connect_plain().await?;
-        copy::copy_into(&mut connection, path).await
+        let (place, path) = (self.place.clone(), path.to_owned());
+        on_own_thread(move || copy::copy_into(&mut place.connect_plain()?, &path)).await
     }
 
     /// Who writes `session` now, in words; `None`: nobody that is alive.
@@ -183,8 +201,8 @@ impl SqliteStore {
     /// # Errors
     /// The database cannot be read.
     pub async fn holder_text(&self, session: &SessionId) -> Result<Option<String>, StoreError> {
-        let owner =
-            self.readers.with_connection(async |c| read::lease_owner(c, session).await).await?;
+        let session = session.clone();
+        let owner = self.read(async move |c| read::lease_owner(c, &session)).await?;
         Ok(owner.filter(is_alive).map(|owner| describe_owner(&owner)))
     }
 
@@ -193,33 +211,35 @@ impl SqliteStore {
     /// # Errors
     /// [`StoreError::Damaged`] with the first fault.
     pub async fn check_integrity(&self) -> Result<(), StoreError> {
-        self.readers
-            .with_connection(async |connection| {
-                let query = sqlx::query("PRAGMA quick_check(1)");
-                let row = query.fetch_one(connection).await;
-                let row = row.map_err(|e| database_error("checking the database", &e))?;
-                match read::text_cell(&row, 0)?.as_str() {
-                    "ok" => Ok(()),
-                    fault => Err(StoreError::Damaged {
-                        what: "the store's database".to_string(),
-                        why: format!("{fault}: restore it from a backup"),
-                    }),
-                }
-            })
-            .await
+        // It may take minutes: nothing waits behind it.
+        self.readers.run(read::check_integrity).await
     }
 
     /// Tells everyone who follows a session how long its journal is now.
     async fn ask_lengths(&self) -> Result<(), StoreError> {
         let sessions = self.followers.waited_for();
-        let lengths = self
-            .readers
-            .with_connection(async |c| read::journal_lengths(c, &sessions).await)
-            .await?;
+        let lengths = self.read(async move |c| read::journal_lengths(c, &sessions)).await?;
         for (session, facts) in lengths {
             self.followers.notify_followers(&session, facts);
         }
         Ok(())
+    }
+
+    /// Gives `work` a connection: that of the journal's thread as long as nothing else is asked of
+    /// it meanwhile, one of the readers' from then on.
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (job, answered) = job_of(move |connection| block_on(work(connection)));
+        let turn = self.turns.begin_read();
+        if turn.is_some() {
+            let Some(commands) = &self.commands else { return Err(thread_gone()) };
+            commands.send(WriterCommand::Read(job)).map_err(|_| thread_gone())?;
+        } else {
+            self.readers.submit_job(job)?;
+        }
+        answer_of(answered).await
     }
 
     async fn send_command<T>(
@@ -227,6 +247,7 @@ impl SqliteStore {
         command: impl FnOnce(ReplySender<T>) -> WriterCommand,
     ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
+        let _turn = self.turns.begin_command();
         let Some(commands) = &self.commands else { return Err(thread_gone()) };
         commands.send(command(answer)).map_err(|_| thread_gone())?;
         answered.await.map_err(|_| thread_gone())?
@@ -276,21 +297,23 @@ impl Store for SqliteStore {
         from: Seq,
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
-        self.readers
-            .with_connection(async |c| read::read_records(c, session, from, limit).await)
-            .await
+        let session = session.clone();
+        self.read(async move |c| read::read_records(c, &session, from, limit)).await
     }
 
     async fn settings_fact(&self, session: &SessionId) -> Result<Option<Record>, StoreError> {
-        self.readers.with_connection(async |c| sessions::find_settings_fact(c, session).await).await
+        let session = session.clone();
+        self.read(async move |c| sessions::find_settings_fact(c, &session).await).await
     }
 
     async fn session_meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
-        self.readers.with_connection(async |c| sessions::find_summary(c, session).await).await
+        let session = session.clone();
+        self.read(async move |c| sessions::find_summary(c, &session).await).await
     }
 
     async fn list_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
-        self.readers.with_connection(async |c| sessions::list_summaries(c, filter).await).await
+        let filter = filter.clone();
+        self.read(async move |c| sessions::list_summaries(c, &filter).await).await
     }
 
     async fn search_passages(
@@ -299,7 +322,9 @@ impl Store for SqliteStore {
         limit: usize,
     ) -> Result<Vec<SearchHit>, StoreError> {
         self.send_command(WriterCommand::Index).await?;
-        self.readers.with_connection(async |c| read::search_passages(c, words, limit).await).await
+        let words = words.to_string();
+        // Over all sessions it may take long: no append waits behind it.
+        self.readers.run(move |c| read::search_passages(c, &words, limit)).await
     }
 
     async fn write_snapshot(&self, snapshot: &SessionSnapshot) -> Result<(), StoreError> {
@@ -312,7 +337,8 @@ impl Store for SqliteStore {
         &self,
         session: &SessionId,
     ) -> Result<Option<SessionSnapshot>, StoreError> {
-        self.readers.with_connection(async |c| find_snapshot(c, session).await).await
+        let session = session.clone();
+        self.read(async move |c| find_snapshot(c, &session).await).await
     }
 
     async fn drop_snapshot(&self, session: &SessionId) -> Result<(), StoreError> {
@@ -326,11 +352,12 @@ impl Store for SqliteStore {
     }
 
     async fn audit_lines(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
-        self.readers.with_connection(async |c| read::list_audit_lines(c, from, limit).await).await
+        self.read(async move |c| read::list_audit_lines(c, from, limit)).await
     }
 
     async fn read_blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
-        self.readers.with_connection(async |c| sessions::read_blob(c, id).await).await
+        let id = id.clone();
+        self.read(async move |c| sessions::read_blob(c, &id).await).await
     }
 
     async fn pause_state(&self) -> Result<Option<StorePause>, StoreError> {
@@ -343,7 +370,8 @@ impl Store for SqliteStore {
     }
 
     async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
-        self.readers.with_connection(async |c| marks::list_marks(c, workspace).await).await
+        let workspace = workspace.to_string();
+        self.read(async move |c| marks::list_marks(c, &workspace).await).await
     }
 
     async fn unmark_file(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
@@ -361,7 +389,8 @@ impl Store for SqliteStore {
         &self,
         session: &SessionId,
     ) -> Result<Vec<RemoteCommand>, StoreError> {
-        self.readers.with_connection(async |c| letters::list_letters(c, session).await).await
+        let session = session.clone();
+        self.read(async move |c| letters::list_letters(c, &session).await).await
     }
 
     async fn discard_remote_command(&self, id: u64) -> Result<bool, StoreError> {
@@ -372,7 +401,11 @@ impl Store for SqliteStore {
         if !query.words.trim().is_empty() {
             self.send_command(WriterCommand::Index).await?;
         }
-        self.readers.with_connection(async |c| recall::recall_passages(c, query).await).await
+        let query = query.clone();
+        if query.session.is_none() {
+            return self.readers.run(move |c| recall::recall_passages(c, &query)).await;
+        }
+        self.read(async move |c| recall::recall_passages(c, &query)).await
     }
 
     async fn remember_fact(
@@ -385,7 +418,8 @@ impl Store for SqliteStore {
     }
 
     async fn find_memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
-        self.readers.with_connection(async |c| knowledge::list_facts(c, filter).await).await
+        let filter = filter.clone();
+        self.read(async move |c| knowledge::list_facts(c, &filter)).await
     }
 
     async fn settle_memory(
@@ -403,7 +437,8 @@ impl Store for SqliteStore {
     }
 
     async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
-        self.readers.with_connection(async |c| proposals::list_proposals(c, what).await).await
+        let what = what.to_string();
+        self.read(async move |c| proposals::list_proposals(c, &what).await).await
     }
 
     async fn store_item(&self, kept: &StoredItem) -> Result<StoredItem, StoreError> {
@@ -430,13 +465,13 @@ impl Store for SqliteStore {
     }
 
     async fn stored_item(&self, what: &str, name: &str) -> Result<Option<StoredItem>, StoreError> {
-        self.readers
-            .with_connection(async |c| definitions::find_definition(c, what, name).await)
-            .await
+        let (what, name) = (what.to_string(), name.to_string());
+        self.read(async move |c| definitions::find_definition(c, &what, &name).await).await
     }
 
     async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError> {
-        self.readers.with_connection(async |c| definitions::list_definitions(c, what).await).await
+        let what = what.to_string();
+        self.read(async move |c| definitions::list_definitions(c, &what).await).await
     }
 
     async fn remove_stored_item(&self, what: &str, name: &str) -> Result<bool, StoreError> {
@@ -450,7 +485,7 @@ impl Store for SqliteStore {
     }
 
     async fn recipe_counts(&self) -> Result<BTreeMap<String, RecipeStanding>, StoreError> {
-        self.readers.with_connection(async |c| recipes::read_counts(c).await).await
+        self.read(async |c| recipes::read_counts(c).await).await
     }
 
     async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError> {
@@ -459,7 +494,8 @@ impl Store for SqliteStore {
     }
 
     async fn solved_runs(&self, filter: &SolvedFilter) -> Result<Vec<SolvedRun>, StoreError> {
-        self.readers.with_connection(async |c| recipes::list_solved(c, filter).await).await
+        let filter = filter.clone();
+        self.read(async move |c| recipes::list_solved(c, &filter).await).await
     }
 
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
@@ -509,12 +545,7 @@ impl Store for SqliteStore {
 
     async fn take_agent_runs(&self, holder: &LeaseOwner) -> Result<Vec<AgentRun>, StoreError> {
         // Looking costs nothing, and there is hardly ever one.
-        if self
-            .readers
-            .with_connection(async |c| schedule::orphaned_runs(c).await)
-            .await?
-            .is_empty()
-        {
+        if self.read(async |c| schedule::orphaned_runs(c)).await?.is_empty() {
             return Ok(Vec::new());
         }
         let holder = holder.clone();
@@ -522,11 +553,12 @@ impl Store for SqliteStore {
     }
 
     async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError> {
-        self.readers.with_connection(async |c| agent_runs::list_runs(c, filter).await).await
+        let filter = filter.clone();
+        self.read(async move |c| agent_runs::list_runs(c, &filter).await).await
     }
 
     async fn agent_ticks(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
-        self.readers.with_connection(async |c| agent_runs::read_ticks(c).await).await
+        self.read(async |c| agent_runs::read_ticks(c).await).await
     }
 
     async fn agents_changed(&self) {
@@ -569,15 +601,16 @@ impl Store for SqliteStore {
     }
 
     async fn open_asks(&self) -> Result<Vec<Record>, StoreError> {
-        self.readers.with_connection(async |c| asks::list_open(c).await).await
+        self.read(async |c| asks::list_open(c).await).await
     }
 
     async fn ended_runs(&self, since: Timestamp) -> Result<Vec<Record>, StoreError> {
-        self.readers.with_connection(async |c| asks::list_ended(c, since).await).await
+        self.read(async move |c| asks::list_ended(c, since).await).await
     }
 
     async fn usage_rows(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
-        self.readers.with_connection(async |c| usage::read_usage(c, filter).await).await
+        let filter = filter.clone();
+        self.read(async move |c| usage::read_usage(c, &filter).await).await
     }
 }
 
@@ -589,7 +622,7 @@ pub(crate) struct AuditReader {
 impl AuditReader {
     pub(crate) fn open(state_dir: &Path) -> Result<AuditReader, StoreError> {
         let place = DatabasePlace::open_existing(state_dir)?;
-        Ok(AuditReader { connection: block_on(place.connect_reader())? })
+        Ok(AuditReader { connection: place.connect_reader()? })
     }
 
     /// At most `limit` lines from number `from` on.
@@ -598,14 +631,14 @@ impl AuditReader {
         from: u64,
         limit: u64,
     ) -> Result<Vec<StoredLine>, StoreError> {
-        block_on(read::audit_lines(&mut self.connection, from, u64::MAX, limit))
+        read::audit_lines(&mut self.connection, from, u64::MAX, limit)
     }
 
     pub(crate) fn count_lines(&mut self) -> Result<u64, StoreError> {
-        block_on(read::audit_count(&mut self.connection))
+        read::audit_count(&mut self.connection)
     }
 
     pub(crate) fn last_exported(&mut self) -> Result<u64, StoreError> {
-        block_on(read::last_exported(&mut self.connection))
+        read::last_exported(&mut self.connection)
     }
 }

@@ -2,19 +2,20 @@
 //! changed, each change synced. Several processes may use it at once.
 
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
-use sqlx::{ConnectOptions, Connection, Row};
-use tokio::sync::Mutex;
+use futures::executor::block_on;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{PutOutcome, RecordEntry, Records, StoreError};
 
 use crate::filesystem::{network_file_system, private_file, private_folder};
 use crate::notice::ChangeMarker;
 use crate::sql::{SqlConnection, SqlStatement, sql};
+use crate::sqlite::connect::{BUSY_TIMEOUT, connect_retrying};
+use crate::sqlite::connection::{SqliteConnection, SqliteRow};
 use crate::sqlite::error::database_error;
+use crate::sqlite::threads::ConnectionThreads;
 use crate::tables::entries::{
     READING, WRITING, find_named, find_owned, purge_expired, put_entry, read_entry, remove_named,
     remove_owned,
@@ -22,16 +23,14 @@ use crate::tables::entries::{
 
 /// The schema, step by step; the n-th brings a database to `user_version` n. Only ever appended to.
 const MIGRATIONS: &[&str] = &[include_str!("../../migrations/server/0001_entries.sql")];
-/// How long to wait for another process that writes.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const OPENING: &str = "opening the server's database";
 
 /// What a server keeps beside sessions, in a SQLite file.
 pub struct SqliteRecords {
-    connection: Mutex<SqliteConnection>,
-    options: SqliteConnectOptions,
-    notice: ChangeMarker,
+    /// One thread with one connection: what is asked for waits for its turn.
+    thread: ConnectionThreads,
+    notice: Arc<ChangeMarker>,
 }
 
 impl SqliteRecords {
@@ -44,50 +43,50 @@ impl SqliteRecords {
         let database = state_dir.join("server.db");
         private_file(&database)?;
         let wal = network_file_system(state_dir).is_none();
-        let options = SqliteConnectOptions::new()
-            .filename(&database)
-            .create_if_missing(false)
-            .busy_timeout(BUSY_TIMEOUT)
-            .pragma("journal_mode", if wal { "WAL" } else { "TRUNCATE" })
-            .pragma("synchronous", "FULL")
-            .pragma("secure_delete", "ON")
-            .disable_statement_logging();
-        let mut connection = options.connect().await.map_err(|e| database_error(OPENING, &e))?;
-        migrate_schema(&mut connection).await?;
-        let notice = ChangeMarker::of_records(state_dir);
-        Ok(SqliteRecords { connection: Mutex::new(connection), options, notice })
-    }
-
-    /// Another connection for one on which a change failed. On some errors (a full disk) SQLite has
-    /// rolled back by itself already; a connection that does not know begins nothing any more. The
-    /// old one goes on reading when no other can be had.
-    async fn renew(&self, connection: &mut SqliteConnection) {
-        match self.options.connect().await {
-            Ok(fresh) => *connection = fresh,
-            Err(error) => tracing::debug!(%error, "the server's database was not opened again"),
-        }
+        let connect = move || connect_records(&database, wal);
+        let thread = ConnectionThreads::new("weir-records", 1, connect);
+        thread.run(|_| Ok(())).await?;
+        Ok(SqliteRecords { thread, notice: Arc::new(ChangeMarker::of_records(state_dir)) })
     }
 
     async fn fetch_rows(&self, statement: SqlStatement) -> Result<Vec<SqliteRow>, StoreError> {
-        self.connection.lock().await.fetch_rows(READING, statement).await
+        self.thread.run(|connection| block_on(connection.fetch_rows(READING, statement))).await
     }
 
     /// Runs one statement and announces it if it changed anything; how many rows.
     async fn change_rows(&self, statement: SqlStatement) -> Result<u64, StoreError> {
-        let changed = self.connection.lock().await.change_rows(WRITING, statement).await?;
-        if changed > 0 {
-            self.notice.touch()?;
-        }
-        Ok(changed)
+        let notice = Arc::clone(&self.notice);
+        // What is written is announced, even if whoever asked for it does not wait any more.
+        let work = move |connection: &mut SqliteConnection| {
+            let changed = block_on(connection.change_rows(WRITING, statement))?;
+            if changed > 0 {
+                notice.touch()?;
+            }
+            Ok(changed)
+        };
+        self.thread.run(work).await
     }
 }
 
-async fn migrate_schema(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+fn connect_records(database: &Path, wal: bool) -> Result<SqliteConnection, StoreError> {
+    let settings = format!(
+        "PRAGMA journal_mode = {}; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON",
+        if wal { "WAL" } else { "TRUNCATE" },
+    );
+    let opened = connect_retrying(|| {
+        let mut connection = SqliteConnection::open(database, BUSY_TIMEOUT)?;
+        connection.run_batch(&settings)?;
+        Ok(connection)
+    });
+    let mut connection = opened.map_err(|error| database_error(OPENING, &error))?;
     // Another process may be doing the same.
-    let work = connection.begin_with("BEGIN IMMEDIATE").await;
-    let mut work = work.map_err(|e| database_error(OPENING, &e))?;
-    let row = sqlx::query("PRAGMA user_version").fetch_one(&mut *work).await;
-    let version: i64 = row.map_err(|e| database_error(OPENING, &e))?.get(0);
+    connection.in_transaction(OPENING, migrate_schema)?;
+    Ok(connection)
+}
+
+fn migrate_schema(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let failed = |error: rusqlite::Error| database_error(OPENING, &error);
+    let version = connection.read_number("PRAGMA user_version", 0).map_err(failed)?;
     let version = usize::try_from(version).unwrap_or(usize::MAX);
     if version > MIGRATIONS.len() {
         return Err(StoreError::Io {
@@ -103,31 +102,13 @@ async fn migrate_schema(connection: &mut SqliteConnection) -> Result<(), StoreEr
         return Ok(());
     }
     for step in &MIGRATIONS[version..] {
-        let done = sqlx::raw_sql(*step).execute(&mut *work).await;
-        done.map_err(|e| database_error(OPENING, &e))?;
+        connection.run_batch(step).map_err(failed)?;
     }
-    let done = sqlx::raw_sql(VERSION_LATEST).execute(&mut *work).await;
-    done.map_err(|e| database_error(OPENING, &e))?;
-    work.commit().await.map_err(|e| database_error(OPENING, &e))
+    connection.run_batch(VERSION_LATEST).map_err(failed)
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.
 const VERSION_LATEST: &str = "PRAGMA user_version = 1";
-
-/// One change, in a transaction that looks first.
-async fn put_and_commit_entry(
-    connection: &mut SqliteConnection,
-    entry: &RecordEntry,
-    expected: Option<u64>,
-) -> Result<PutOutcome, StoreError> {
-    let work = connection.begin_with("BEGIN IMMEDIATE").await;
-    let mut work = work.map_err(|e| database_error(WRITING, &e))?;
-    let put = put_entry(&mut *work, entry, expected).await?;
-    if matches!(put, PutOutcome::Kept(_)) {
-        work.commit().await.map_err(|e| database_error(WRITING, &e))?;
-    }
-    Ok(put)
-}
 
 #[async_trait]
 impl Records for SqliteRecords {
@@ -156,19 +137,17 @@ impl Records for SqliteRecords {
         entry: &RecordEntry,
         expected: Option<u64>,
     ) -> Result<PutOutcome, StoreError> {
-        let mut connection = self.connection.lock().await;
-        let mut done = put_and_commit_entry(&mut connection, entry, expected).await;
-        if done.is_err() {
-            self.renew(&mut connection).await;
-            // What was in the way may have been the connection alone.
-            done = put_and_commit_entry(&mut connection, entry, expected).await;
-        }
-        drop(connection);
-        let done = done?;
-        if matches!(done, PutOutcome::Kept(_)) {
-            self.notice.touch()?;
-        }
-        Ok(done)
+        let (entry, notice) = (entry.clone(), Arc::clone(&self.notice));
+        let put = move |connection: &mut SqliteConnection| {
+            // One change, in a transaction that looks first.
+            let done = connection
+                .in_transaction(WRITING, |work| block_on(put_entry(work, &entry, expected)))?;
+            if matches!(done, PutOutcome::Kept(_)) {
+                notice.touch()?;
+            }
+            Ok(done)
+        };
+        self.thread.run(put).await
     }
 
     async fn remove(&self, kind: &str, name: &str) -> Result<bool, StoreError> {

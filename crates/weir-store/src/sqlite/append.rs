@@ -7,21 +7,21 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use futures::executor::block_on;
-use sqlx::Row;
-use sqlx::query::Query;
-use sqlx::sqlite::{Sqlite, SqliteArguments};
+use rusqlite::params;
 use weir_core::ids::SessionId;
 use weir_core::record::Record;
 use weir_engine::ports::{
     Append, IndexedText, SessionMeta, StoreError, UsageRow, session_of_usage,
 };
 
-use super::error::{clone_error, database_error};
+use super::connection::SqliteConnection;
+use super::error::clone_error;
 use super::read;
 use super::statements as sql;
 use super::writer::{ReplySender, WriterThread};
 use crate::audit::{ChainEnd, StoredLine};
 use crate::journal::{JournalHead, check_append};
+use crate::sql::SqlRow;
 use crate::tables::asks::write_asks;
 use crate::tables::marks::write_marks;
 use crate::tables::recipes::write_recipes;
@@ -58,9 +58,6 @@ struct SqliteAppendBatch<'a> {
     sessions: Vec<(SessionMeta, String)>,
     appends: Vec<&'a Append>,
     usage: UsageSums,
-    /// Whether there is more to write than facts and what shows them: blobs, marks, recipes,
-    /// what waits for a person.
-    beside: bool,
     exported: Option<String>,
 }
 
@@ -123,10 +120,11 @@ impl WriterThread {
         &mut self,
         group: &[SqlitePendingAppend],
     ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+        self.connection.begin_writing(DOING)?;
         let ground = match self.read_group_state(group) {
             Ok(ground) => ground,
             Err(error) => {
-                self.roll_back();
+                self.connection.roll_back();
                 return Err(error);
             }
         };
@@ -135,11 +133,11 @@ impl WriterThread {
             batch.exported = Some(self.exported.to_string());
         }
         if batch.appends.is_empty() {
-            self.roll_back();
+            self.connection.roll_back();
             return Ok(results);
         }
-        if let Err(error) = self.write_batch(&batch) {
-            self.roll_back();
+        if let Err(error) = write_batch(&mut self.connection, &batch) {
+            self.connection.roll_back();
             return Err(error);
         }
         self.counters.transactions.fetch_add(1, Ordering::Relaxed);
@@ -166,136 +164,42 @@ impl WriterThread {
         &mut self,
         group: &[SqlitePendingAppend],
     ) -> Result<SqliteGroupState, StoreError> {
-        let ids: Vec<&str> =
-            group.iter().map(|pending| pending.append.lease.session.as_str()).collect();
-        let ids = serde_json::to_string(&ids).unwrap_or_default();
-        let roots: Vec<SessionId> =
-            group.iter().map(|pending| session_of_usage(&pending.append.lease.session)).collect();
-        let roots = serde_json::to_string(&roots).unwrap_or_default();
-        let query = sqlx::query(sql::BEGIN).bind(ids.as_str()).bind(roots.as_str());
-        let rows = block_on(query.fetch_all(&mut self.connection))
-            .map_err(|e| database_error(DOING, &e))?;
-        let mut ground = SqliteGroupState {
-            heads: HashMap::new(),
-            chain: ChainEnd::genesis_end(),
-            agents: HashMap::new(),
-        };
-        for row in &rows {
-            match row.len() {
-                9 => {
+        let (mut heads, mut agents) = (HashMap::new(), HashMap::new());
+        for SqlitePendingAppend { append, .. } in group {
+            let session = &append.lease.session;
+            if !heads.contains_key(session.as_str()) {
+                let rows = self.connection.read_rows(DOING, sql::LEASE, [session.as_str()])?;
+                if let Some(row) = rows.first() {
                     let head = JournalHead {
-                        epoch: read::number_cell(row, 1)?,
-                        owner: read_owner(row, 2)?,
-                        facts: read::number_cell(row, 6)?,
-                        last_hash: read::text_cell(row, 7)?,
+                        epoch: row.number(0)?,
+                        owner: read_owner(row, 1)?,
+                        facts: row.number(5)?,
+                        last_hash: row.text(6)?,
                     };
-                    ground.heads.insert(read::text_cell(row, 0)?, head);
-                }
-                2 => {
-                    ground.chain =
-                        ChainEnd { n: read::number_cell(row, 0)?, hash: read::text_cell(row, 1)? }
-                }
-                3 => drop(ground.agents.insert(read::text_cell(row, 0)?, read::text_cell(row, 1)?)),
-                _ => {
-                    let stored = read::text_cell(row, 0)?.parse().unwrap_or(0);
-                    self.exported_stored = stored;
-                    self.exported = self.exported.max(stored);
+                    heads.insert(session.as_str().to_string(), head);
                 }
             }
-        }
-        Ok(ground)
-    }
-
-    fn write_batch(&mut self, batch: &SqliteAppendBatch<'_>) -> Result<(), StoreError> {
-        let small = batch.facts.len() <= sql::SMALL_FACTS
-            && batch.audit.len() <= sql::SMALL_AUDIT
-            && batch.passages.len() <= sql::SMALL_PASSAGES
-            && batch.sessions.len() <= sql::SMALL_SESSIONS
-            && batch.usage.rows().count() <= sql::SMALL_USAGE
-            && !batch.beside;
-        if small { self.write_small(batch) } else { self.write_wide(batch) }
-    }
-
-    fn write_small(&mut self, batch: &SqliteAppendBatch<'_>) -> Result<(), StoreError> {
-        let mut query = sqlx::query(*sql::SMALL);
-        query = bind_facts(query, &batch.facts, sql::SMALL_FACTS);
-        query = bind_audit(query, &batch.audit, sql::SMALL_AUDIT);
-        query = bind_passages(query, &batch.passages, sql::SMALL_PASSAGES);
-        query = bind_sessions(query, &batch.sessions, sql::SMALL_SESSIONS);
-        query = bind_usage(query, &batch.usage, sql::SMALL_USAGE);
-        if let Some(exported) = &batch.exported {
-            query = query.bind("audit_exported").bind(exported.as_str());
-        }
-        self.execute_query(query)
-    }
-
-    fn write_wide(&mut self, batch: &SqliteAppendBatch<'_>) -> Result<(), StoreError> {
-        for facts in batch.facts.chunks(sql::WIDE) {
-            self.execute_query(bind_facts(sqlx::query(*sql::WIDE_FACTS), facts, sql::WIDE))?;
-        }
-        for lines in batch.audit.chunks(sql::WIDE) {
-            self.execute_query(bind_audit(sqlx::query(*sql::WIDE_AUDIT), lines, sql::WIDE))?;
-        }
-        for passages in batch.passages.chunks(sql::WIDE) {
-            self.execute_query(bind_passages(
-                sqlx::query(*sql::WIDE_PASSAGES),
-                passages,
-                sql::WIDE,
-            ))?;
-        }
-        for sessions in batch.sessions.chunks(sql::WIDE) {
-            self.execute_query(bind_sessions(
-                sqlx::query(*sql::WIDE_SESSIONS),
-                sessions,
-                sql::WIDE,
-            ))?;
-        }
-        for append in &batch.appends {
-            self.write_blobs(append)?;
-            block_on(write_marks(&mut self.connection, &append.marks))?;
-            block_on(write_recipes(&mut self.connection, append))?;
-            block_on(write_asks(&mut self.connection, append))?;
-        }
-        for row in batch.usage.rows() {
-            self.execute_query(bind_usage_row(sqlx::query(*sql::USAGE_ONE), row))?;
-        }
-        if let Some(exported) = &batch.exported {
-            let query = sqlx::query(*sql::EXPORTED_ONE);
-            self.execute_query(query.bind("audit_exported").bind(exported.as_str()))?;
-        }
-        self.execute(DOING, "COMMIT")
-    }
-
-    fn write_blobs(&mut self, append: &Append) -> Result<(), StoreError> {
-        for (id, bytes) in &append.blobs {
-            let query = sqlx::query(sql::BLOB).bind(id.as_str()).bind(bytes.to_vec());
-            self.execute_query(query.bind(append.meta.updated.micros()))?;
-        }
-        for refs in append.blobs.chunks(sql::WIDE) {
-            let mut query = sqlx::query(*sql::WIDE_REFS);
-            for (id, _) in refs {
-                query = query.bind(append.lease.session.as_str()).bind(id.as_str());
+            let root = session_of_usage(session);
+            if !append.usage.is_empty() && !agents.contains_key(root.as_str()) {
+                let rows = self.connection.read_rows(DOING, sql::AGENT, [root.as_str()])?;
+                let agent = rows.last().map_or(Ok(String::new()), |row| row.text(0))?;
+                agents.insert(root.as_str().to_string(), agent);
             }
-            self.execute_query(query)?;
         }
-        Ok(())
-    }
-
-    fn execute_query(
-        &mut self,
-        query: Query<'_, Sqlite, SqliteArguments>,
-    ) -> Result<(), StoreError> {
-        block_on(query.execute(&mut self.connection))
-            .map(drop)
-            .map_err(|e| database_error(DOING, &e))
+        let chain = match self.connection.read_rows(DOING, sql::AUDIT_END, [])?.first() {
+            Some(row) => ChainEnd { n: row.number(0)?, hash: row.text(1)? },
+            None => ChainEnd::genesis_end(),
+        };
+        self.exported_stored = read::last_exported(&mut self.connection)?;
+        self.exported = self.exported.max(self.exported_stored);
+        Ok(SqliteGroupState { heads, chain, agents })
     }
 
     /// Brings the audit files up to the lines that were committed just now.
     fn export_audit(&mut self, lines: &[StoredLine]) -> Result<(), StoreError> {
         let WriterThread { audit, connection, exported, .. } = self;
-        let mut missing = |from: u64, to: u64| {
-            block_on(read::audit_lines(&mut *connection, from, to, to - from + 1))
-        };
+        let mut missing =
+            |from: u64, to: u64| read::audit_lines(connection, from, to, to - from + 1);
         *exported = audit.export(lines, *exported, &mut missing)?;
         Ok(())
     }
@@ -330,11 +234,6 @@ fn judge_appends(
             let root = session_of_usage(&append.lease.session);
             let agent = ground.agents.get(root.as_str()).map_or("", String::as_str);
             append.usage.iter().for_each(|note| batch.usage.add_note(note, agent));
-            batch.beside |= !append.blobs.is_empty()
-                || !append.marks.is_empty()
-                || !append.recipe_use.is_empty()
-                || !append.solved.is_empty()
-                || !append.asks.is_empty();
             let row =
                 (SessionMeta { facts: head.facts, ..append.meta.clone() }, head.last_hash.clone());
             // Two appends of one session in one group leave one summary: the later one.
@@ -352,100 +251,116 @@ fn judge_appends(
     (batch, results)
 }
 
-type BoundQuery<'q> = Query<'q, Sqlite, SqliteArguments>;
-
-/// Fills the unused rows of a statement.
-fn pad_unused_rows(mut query: BoundQuery<'_>, cells: usize) -> BoundQuery<'_> {
-    for _ in 0..cells {
-        query = query.bind(None::<i64>);
+/// Writes everything and commits it.
+fn write_batch(
+    connection: &mut SqliteConnection,
+    batch: &SqliteAppendBatch<'_>,
+) -> Result<(), StoreError> {
+    write_facts(connection, &batch.facts)?;
+    write_audit(connection, &batch.audit)?;
+    write_passages(connection, &batch.passages)?;
+    write_sessions(connection, &batch.sessions)?;
+    for append in &batch.appends {
+        write_blobs(connection, append)?;
+        block_on(write_marks(connection, &append.marks))?;
+        block_on(write_recipes(connection, append))?;
+        block_on(write_asks(connection, append))?;
     }
-    query
+    for row in batch.usage.rows() {
+        write_usage(connection, row)?;
+    }
+    if let Some(exported) = &batch.exported {
+        connection.run_statement(DOING, sql::NOTE_EXPORTED, [exported])?;
+    }
+    connection.commit_changes(DOING)
 }
 
-fn bind_facts<'q>(mut query: BoundQuery<'q>, facts: &[&Record], rows: usize) -> BoundQuery<'q> {
+fn write_facts(connection: &mut SqliteConnection, facts: &[&Record]) -> Result<(), StoreError> {
     for fact in facts {
-        query = query
-            .bind(fact.session.as_str().to_string())
-            .bind(fact.seq.cast_signed())
-            .bind(fact.ts.micros())
-            .bind(fact.kind.clone())
-            .bind(i64::from(fact.v))
-            .bind(fact.payload.clone())
-            .bind(fact.hash.clone());
+        let values = params![
+            fact.session.as_str(),
+            fact.seq.cast_signed(),
+            fact.ts.micros(),
+            fact.kind,
+            fact.v,
+            fact.payload,
+            fact.hash,
+        ];
+        connection.run_statement(DOING, sql::FACT, values)?;
     }
-    pad_unused_rows(query, (rows - facts.len()) * sql::FACTS.columns)
+    Ok(())
 }
 
-fn bind_audit<'q>(mut query: BoundQuery<'q>, lines: &[StoredLine], rows: usize) -> BoundQuery<'q> {
+fn write_audit(connection: &mut SqliteConnection, lines: &[StoredLine]) -> Result<(), StoreError> {
     for line in lines {
-        query = query
-            .bind(line.n.cast_signed())
-            .bind(line.session.clone())
-            .bind(line.ts.micros())
-            .bind(line.entry.clone())
-            .bind(line.hash.clone());
+        let values =
+            params![line.n.cast_signed(), line.session, line.ts.micros(), line.entry, line.hash];
+        connection.run_statement(DOING, sql::AUDIT, values)?;
     }
-    pad_unused_rows(query, (rows - lines.len()) * sql::AUDIT.columns)
+    Ok(())
 }
 
-fn bind_passages<'q>(
-    mut query: BoundQuery<'q>,
+fn write_passages(
+    connection: &mut SqliteConnection,
     passages: &[(&str, &IndexedText)],
-    rows: usize,
-) -> BoundQuery<'q> {
+) -> Result<(), StoreError> {
     for (session, passage) in passages {
-        query = query
-            .bind((*session).to_string())
-            .bind(passage.seq.cast_signed())
-            .bind(passage.call.map(|call| call.to_string()))
-            .bind(passage.subject.clone())
-            .bind(passage.text.clone());
+        let call = passage.call.map(|call| call.to_string());
+        let values =
+            params![session, passage.seq.cast_signed(), call, passage.subject, passage.text];
+        connection.run_statement(DOING, sql::PASSAGE, values)?;
     }
-    pad_unused_rows(query, (rows - passages.len()) * sql::PASSAGES.columns)
+    Ok(())
 }
 
-fn bind_sessions<'q>(
-    mut query: BoundQuery<'q>,
+fn write_sessions(
+    connection: &mut SqliteConnection,
     sessions: &[(SessionMeta, String)],
-    rows: usize,
-) -> BoundQuery<'q> {
+) -> Result<(), StoreError> {
     for (meta, last_hash) in sessions {
-        query = query
-            .bind(meta.id.as_str().to_string())
-            .bind(meta.facts.cast_signed())
-            .bind(last_hash.clone())
-            .bind(meta.workspace.clone())
-            .bind(meta.title.clone())
-            .bind(meta.model.clone())
-            .bind(meta.profile.clone())
-            .bind(meta.status.clone())
-            .bind(meta.created.micros())
-            .bind(meta.updated.micros())
-            .bind(meta.parent.as_ref().map(|parent| parent.as_str().to_string()));
+        let values = params![
+            meta.id.as_str(),
+            meta.facts.cast_signed(),
+            last_hash,
+            meta.workspace,
+            meta.title,
+            meta.model,
+            meta.profile,
+            meta.status,
+            meta.created.micros(),
+            meta.updated.micros(),
+            meta.parent.as_ref().map(SessionId::as_str),
+        ];
+        connection.run_statement(DOING, sql::SESSION, values)?;
     }
-    pad_unused_rows(query, (rows - sessions.len()) * sql::SESSION_COLUMNS)
+    Ok(())
 }
 
-fn bind_usage<'q>(mut query: BoundQuery<'q>, usage: &UsageSums, rows: usize) -> BoundQuery<'q> {
-    for row in usage.rows() {
-        query = bind_usage_row(query, row);
+fn write_blobs(connection: &mut SqliteConnection, append: &Append) -> Result<(), StoreError> {
+    for (id, bytes) in &append.blobs {
+        let values = params![id.as_str(), bytes, append.meta.updated.micros()];
+        connection.run_statement(DOING, sql::BLOB, values)?;
+        let values = params![append.lease.session.as_str(), id.as_str()];
+        connection.run_statement(DOING, sql::BLOB_REF, values)?;
     }
-    pad_unused_rows(query, (rows - usage.rows().count()) * sql::USAGE.columns)
+    Ok(())
 }
 
-fn bind_usage_row<'q>(query: BoundQuery<'q>, row: &UsageRow) -> BoundQuery<'q> {
-    query
-        .bind(row.day.clone())
-        .bind(row.model.clone())
-        .bind(row.profile.clone())
-        .bind(row.agent.clone())
-        .bind(row.usage.input.cast_signed())
-        .bind(row.usage.output.cast_signed())
-        .bind(row.usage.cache_read.cast_signed())
-        .bind(row.usage.cache_write.cast_signed())
-        .bind(row.usage.reasoning.cast_signed())
-        .bind(row.cost_usd)
-        .bind(row.unpriced.cast_signed())
-        .bind(row.replies.cast_signed())
-        .bind(row.runs.cast_signed())
+fn write_usage(connection: &mut SqliteConnection, row: &UsageRow) -> Result<(), StoreError> {
+    let values = params![
+        row.day,
+        row.model,
+        row.profile,
+        row.agent,
+        row.usage.input.cast_signed(),
+        row.usage.output.cast_signed(),
+        row.usage.cache_read.cast_signed(),
+        row.usage.cache_write.cast_signed(),
+        row.usage.reasoning.cast_signed(),
+        row.cost_usd,
+        row.unpriced.cast_signed(),
+        row.replies.cast_signed(),
+        row.runs.cast_signed(),
+    ];
+    connection.run_statement(DOING, sql::USAGE, values).map(drop)
 }

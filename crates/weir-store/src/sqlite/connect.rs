@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::StatVfsMountFlags;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions, Row};
 use weir_engine::ports::StoreError;
 
-use super::error::database_error;
+use super::connection::SqliteConnection;
+use super::error::{database_error, is_busy};
 use crate::filesystem::{network_file_system, private_file, private_folder, sync_folder};
 
 /// The schema, step by step; the n-th brings a database to `user_version` n. Only ever appended to.
@@ -26,7 +25,7 @@ const MIGRATIONS: &[&str] = &[
 ];
 
 /// How long to wait for another process that writes.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait before opening is tried again.
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// Page cache of a connection that reads, in kibibytes.
@@ -80,51 +79,41 @@ impl DatabasePlace {
         Ok(DatabasePlace { database, wal, max_pages: None })
     }
 
-    fn connect_options(&self) -> SqliteConnectOptions {
-        SqliteConnectOptions::new()
-            .filename(&self.database)
-            .create_if_missing(false)
-            .busy_timeout(BUSY_TIMEOUT)
-            .foreign_keys(false)
-            .pragma("cache_size", format!("-{READ_CACHE_KIB}"))
-            .pragma("temp_store", "MEMORY")
-            .pragma("mmap_size", "0")
-            .statement_cache_capacity(48)
-            .disable_statement_logging()
-    }
-
     /// A connection that only reads.
-    pub(crate) async fn connect_reader(&self) -> Result<SqliteConnection, StoreError> {
-        let options = self
-            .connect_options()
-            .pragma("query_only", "ON")
-            .row_buffer_size(512)
-            .thread_name(|n| format!("weir-db-read-{n}"));
-        connect_retrying(&options).await.map_err(|error| self.explain_error(error))
+    pub(crate) fn connect_reader(&self) -> Result<SqliteConnection, StoreError> {
+        let settings = format!("PRAGMA cache_size = -{READ_CACHE_KIB}; PRAGMA query_only = ON;");
+        self.connect_with(&settings).map_err(|error| self.explain_error(error))
     }
 
     /// A connection for one long piece of work.
-    pub(crate) async fn connect_plain(&self) -> Result<SqliteConnection, StoreError> {
-        connect_retrying(&self.connect_options()).await
+    pub(crate) fn connect_plain(&self) -> Result<SqliteConnection, StoreError> {
+        self.connect_with(&format!("PRAGMA cache_size = -{READ_CACHE_KIB};"))
     }
 
     /// The one connection that writes, with the schema brought up to date.
-    pub(crate) async fn connect_writer(&self) -> Result<SqliteConnection, StoreError> {
-        let journal = if self.wal { "WAL" } else { "TRUNCATE" };
-        let mut options = self
-            .connect_options()
-            .pragma("cache_size", format!("-{WRITE_CACHE_KIB}"))
-            .pragma("journal_mode", journal)
-            .pragma("synchronous", "FULL")
-            .pragma("wal_autocheckpoint", AUTO_CHECKPOINT_PAGES.to_string())
-            .thread_name(|n| format!("weir-db-write-{n}"));
+    pub(crate) fn connect_writer(&self) -> Result<SqliteConnection, StoreError> {
+        let mut settings = format!(
+            "PRAGMA cache_size = -{WRITE_CACHE_KIB}; PRAGMA journal_mode = {};
+             PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {AUTO_CHECKPOINT_PAGES};",
+            if self.wal { "WAL" } else { "TRUNCATE" },
+        );
         if let Some(pages) = self.max_pages {
-            options = options.pragma("max_page_count", pages.to_string());
+            settings.push_str(&format!("PRAGMA max_page_count = {pages};"));
         }
-        let opened = connect_retrying(&options).await;
+        let opened = self.connect_with(&settings);
         let mut connection = opened.map_err(|error| self.explain_error(error))?;
-        self.migrate_schema(&mut connection).await?;
+        self.migrate_schema(&mut connection)?;
         Ok(connection)
+    }
+
+    fn connect_with(&self, settings: &str) -> Result<SqliteConnection, StoreError> {
+        let settings = format!("PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; {settings}");
+        connect_retrying(|| {
+            let mut connection = SqliteConnection::open(&self.database, BUSY_TIMEOUT)?;
+            connection.run_batch(&settings)?;
+            Ok(connection)
+        })
+        .map_err(|error| database_error("opening the database", &error))
     }
 
     /// SQLite says of a disk that is read-only that it cannot open a file: it needs to make one.
@@ -144,41 +133,29 @@ impl DatabasePlace {
         }
     }
 
-    async fn migrate_schema(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    fn migrate_schema(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
         let doing = "bringing the database to this version";
-        let latest = MIGRATIONS.len();
-        if self.schema_version(connection).await? == latest {
+        if self.schema_version(connection)? == MIGRATIONS.len() {
             return Ok(());
         }
-        // Another process may be doing the same: look again under the lock.
-        let begin = sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut *connection).await;
-        begin.map_err(|e| database_error(doing, &e))?;
-        let result = self.migrate_locked(connection).await;
-        let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
-        let ended = sqlx::raw_sql(end).execute(&mut *connection).await;
-        result?;
-        ended.map_err(|e| database_error(doing, &e))?;
+        connection.in_transaction(doing, |connection| {
+            // Another process may have done the same: look again under the lock.
+            for step in &MIGRATIONS[self.schema_version(connection)?..] {
+                connection.run_batch(step).map_err(|e| database_error(doing, &e))?;
+            }
+            connection.run_batch(VERSION_LATEST).map_err(|e| database_error(doing, &e))
+        })?;
         if let Some(folder) = self.database.parent() {
             sync_folder(folder).map_err(|e| crate::filesystem::io_error(doing, &e))?;
         }
         Ok(())
     }
 
-    async fn migrate_locked(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
-        let doing = "bringing the database to this version";
-        for step in &MIGRATIONS[self.schema_version(connection).await?..] {
-            let done = sqlx::raw_sql(*step).execute(&mut *connection).await;
-            done.map_err(|e| database_error(doing, &e))?;
-        }
-        let done = sqlx::raw_sql(VERSION_LATEST).execute(&mut *connection).await;
-        done.map(drop).map_err(|e| database_error(doing, &e))
-    }
-
     /// The schema's version, at most the newest that this program knows.
-    async fn schema_version(&self, connection: &mut SqliteConnection) -> Result<usize, StoreError> {
-        let row = sqlx::query("PRAGMA user_version").fetch_one(connection).await;
-        let row = row.map_err(|e| database_error("opening the database", &e))?;
-        let found = usize::try_from(row.get::<i64, _>(0)).unwrap_or(usize::MAX);
+    fn schema_version(&self, connection: &mut SqliteConnection) -> Result<usize, StoreError> {
+        let version = connection.read_number("PRAGMA user_version", 0);
+        let version = version.map_err(|e| database_error("opening the database", &e))?;
+        let found = usize::try_from(version).unwrap_or(usize::MAX);
         if found > MIGRATIONS.len() {
             return Err(StoreError::Io {
                 doing: format!("opening {}", self.database.display()),
@@ -193,26 +170,21 @@ impl DatabasePlace {
     }
 }
 
-/// Opens the database. Two programs that open a new one at once are in each other's way while it
+/// Opens a database. Two programs that open a new one at once are in each other's way while it
 /// becomes a WAL database, and SQLite does not wait there by itself.
-async fn connect_retrying(options: &SqliteConnectOptions) -> Result<SqliteConnection, StoreError> {
+pub(crate) fn connect_retrying(
+    mut connect: impl FnMut() -> rusqlite::Result<SqliteConnection>,
+) -> rusqlite::Result<SqliteConnection> {
     let until = Instant::now() + BUSY_TIMEOUT;
     loop {
-        match options.connect().await {
-            Ok(connection) => return Ok(connection),
+        match connect() {
+            // This is rare and short.
             Err(error) if is_busy(&error) && Instant::now() < until => {
-                // The writer's thread has no timer; this is rare and short.
                 std::thread::sleep(BUSY_PAUSE);
             }
-            Err(error) => return Err(database_error("opening the database", &error)),
+            other => return other,
         }
     }
-}
-
-/// SQLITE_BUSY and its extended codes.
-fn is_busy(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|error| error.code());
-    code.and_then(|code| code.parse::<i32>().ok()).is_some_and(|code| code & 0xff == 5)
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.

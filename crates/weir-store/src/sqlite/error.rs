@@ -1,6 +1,7 @@
 //! What SQLite says, in the store's words: full, read-only, busy and damaged are different things
 //! for the person who must act.
 
+use rusqlite::Error;
 use weir_engine::ports::{NO_SPACE, StoreError};
 
 const BUSY: i32 = 5;
@@ -13,15 +14,13 @@ const CANTOPEN: i32 = 14;
 const NOTADB: i32 = 26;
 
 /// The store's error for a database error met while `doing` something.
-pub(crate) fn database_error(doing: &str, error: &sqlx::Error) -> StoreError {
+pub(crate) fn database_error(doing: &str, error: &Error) -> StoreError {
     let damaged = |why: String| StoreError::Damaged { what: "the store's database".into(), why };
     let refused = |why: String| StoreError::Io { doing: doing.to_string(), why };
     match error {
-        sqlx::Error::Database(e) => {
-            // The extended code carries the plain one in its low byte.
-            let code = e.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or(0) & 0xff;
-            let text = e.message();
-            match code {
+        Error::SqliteFailure(e, message) => {
+            let text = message.clone().unwrap_or_else(|| e.to_string());
+            match plain_code(e.extended_code) {
                 CORRUPT | NOTADB => damaged(format!(
                     "{text} (found while {doing}): restore it from a backup, or save what can be \
                      read with `sqlite3 weir.db .recover`"
@@ -33,13 +32,25 @@ pub(crate) fn database_error(doing: &str, error: &sqlx::Error) -> StoreError {
                 )),
                 IOERR => refused(format!("{text}: the disk failed or is full")),
                 CANTOPEN => refused(format!("{text}: check the folder and its permissions")),
-                _ => refused(text.to_string()),
+                _ => refused(text),
             }
         }
-        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => damaged(error.to_string()),
-        sqlx::Error::WorkerCrashed => refused("the database thread has ended".to_string()),
+        Error::FromSqlConversionFailure(..)
+        | Error::IntegralValueOutOfRange(..)
+        | Error::InvalidColumnType(..)
+        | Error::Utf8Error(..) => damaged(error.to_string()),
         other => refused(other.to_string()),
     }
+}
+
+/// Whether another program was in the way.
+pub(super) fn is_busy(error: &Error) -> bool {
+    matches!(error, Error::SqliteFailure(e, _) if plain_code(e.extended_code) == BUSY)
+}
+
+/// The extended code carries the plain one in its low byte.
+fn plain_code(extended: i32) -> i32 {
+    extended & 0xff
 }
 
 /// The same error for each of those who waited for one transaction.

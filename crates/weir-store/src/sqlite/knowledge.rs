@@ -2,14 +2,14 @@
 //! together, and how facts are found by words. Not here: what is written (`tables`).
 
 use futures::executor::block_on;
-use sqlx::sqlite::SqliteConnection;
+use rusqlite::params;
 use weir_core::ids::{MemoryId, Timestamp};
 use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_engine::ports::{MemoryFilter, Proposal, StoreError};
 
-use super::read::fetch_rows;
+use super::connection::SqliteConnection;
 use super::writer::WriterThread;
-use crate::sql::{SqlConnection, SqlRow, SqlStatement, SqlText, limit_of, sql, to_json};
+use crate::sql::{READING, SqlConnection, SqlRow, SqlStatement, SqlText, limit_of, sql, to_json};
 use crate::tables::memories::{
     MemoryIndex, REMEMBERING, read_facts, remember_fact, settle_stored_fact, status_word,
 };
@@ -74,17 +74,17 @@ impl MemoryIndex for SqliteConnection {
 
 /// Text and topics that fit; a topic says more than a word in passing.
 const WITH_WORDS: &str = "SELECT m.fact FROM memories_words w JOIN memories m ON m.n = w.rowid
-  WHERE memories_words MATCH $1
-    AND ($2 IS NULL OR m.status IN (SELECT value FROM json_each($2)))
-    AND ($3 IS NULL OR m.workspace IS NULL OR m.workspace = $3)
-  ORDER BY bm25(memories_words, 1.0, 2.0), m.updated DESC, m.id LIMIT $4";
+  WHERE memories_words MATCH ?1
+    AND (?2 IS NULL OR m.status IN (SELECT value FROM json_each(?2)))
+    AND (?3 IS NULL OR m.workspace IS NULL OR m.workspace = ?3)
+  ORDER BY bm25(memories_words, 1.0, 2.0), m.updated DESC, m.id LIMIT ?4";
 
-const NEWEST: &str = "SELECT m.fact FROM memories m WHERE $1 IS NULL
-    AND ($2 IS NULL OR m.status IN (SELECT value FROM json_each($2)))
-    AND ($3 IS NULL OR m.workspace IS NULL OR m.workspace = $3)
-  ORDER BY m.updated DESC, m.id LIMIT $4";
+const NEWEST: &str = "SELECT m.fact FROM memories m WHERE ?1 IS NULL
+    AND (?2 IS NULL OR m.status IN (SELECT value FROM json_each(?2)))
+    AND (?3 IS NULL OR m.workspace IS NULL OR m.workspace = ?3)
+  ORDER BY m.updated DESC, m.id LIMIT ?4";
 
-pub(super) async fn list_facts(
+pub(super) fn list_facts(
     connection: &mut SqliteConnection,
     filter: &MemoryFilter,
 ) -> Result<Vec<MemoryFact>, StoreError> {
@@ -95,11 +95,12 @@ pub(super) async fn list_facts(
     let sql = if words.is_empty() { NEWEST } else { WITH_WORDS };
     let statuses: Vec<String> = filter.statuses.iter().map(|status| status_word(*status)).collect();
     let statuses = (!statuses.is_empty()).then(|| to_json("reading", &statuses)).transpose()?;
-    let query = sqlx::query(sql)
-        .bind((!words.is_empty()).then(|| words.match_any()))
-        .bind(statuses)
-        .bind(filter.workspace.clone())
-        .bind(limit_of(filter.limit.unwrap_or(usize::MAX)));
-    let rows = fetch_rows(connection, query).await?;
+    let values = params![
+        (!words.is_empty()).then(|| words.match_any()),
+        statuses,
+        filter.workspace,
+        limit_of(filter.limit.unwrap_or(usize::MAX)),
+    ];
+    let rows = connection.read_rows(READING, sql, values)?;
     Ok(read_facts(&rows))
 }

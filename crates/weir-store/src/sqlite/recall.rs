@@ -4,12 +4,12 @@
 //! Kind, time, call and subject are judged in `passages_place`, which holds everything but the text:
 //! only the few passages that are given back are read.
 
-use sqlx::sqlite::SqliteConnection;
-use weir_core::ids::Timestamp;
+use rusqlite::params;
+use weir_core::ids::{SessionId, Timestamp};
 use weir_engine::ports::{Passage, RecallQuery, StoreError};
 
-use super::read::fetch_rows;
-use crate::sql::limit_of;
+use super::connection::SqliteConnection;
+use crate::sql::{READING, limit_of};
 use crate::tables::sessions::read_passage;
 use crate::words::SearchWords;
 
@@ -20,9 +20,9 @@ const RANKED_MAX: i64 = 4000;
 /// What must fit beside the words: parameters 2 to 7.
 macro_rules! fits {
     () => {
-        " AND ($3 IS NULL OR n.kind IN (SELECT value FROM json_each($3)))
-          AND ($4 IS NULL OR instr(lower(n.subject), $4) > 0)
-          AND ($5 IS NULL OR n.call = $5) AND n.ts >= $6 AND n.ts <= $7"
+        " AND (?3 IS NULL OR n.kind IN (SELECT value FROM json_each(?3)))
+          AND (?4 IS NULL OR instr(lower(n.subject), ?4) > 0)
+          AND (?5 IS NULL OR n.call = ?5) AND n.ts >= ?6 AND n.ts <= ?7"
     };
 }
 
@@ -32,7 +32,7 @@ macro_rules! read {
         concat!(
             "SELECT p.session, p.seq, p.ts, p.kind, p.subject, p.text FROM (SELECT id, score FROM (",
             $ids,
-            ") ORDER BY score, id DESC LIMIT $8) AS found JOIN passages p ON p.id = found.id
+            ") ORDER BY score, id DESC LIMIT ?8) AS found JOIN passages p ON p.id = found.id
              ORDER BY found.score, p.id DESC"
         )
     };
@@ -42,39 +42,39 @@ macro_rules! read {
 const WORDS_HERE: &str = read!(concat!(
     "SELECT w.rowid AS id, bm25(passages_words) AS score FROM passages_words w
      CROSS JOIN passages n INDEXED BY passages_place
-     WHERE w.passages_words MATCH $1 AND n.session = $2 AND n.id = w.rowid
-       AND w.rowid >= (SELECT min(id) FROM passages WHERE session = $2)
-       AND w.rowid <= (SELECT max(id) FROM passages WHERE session = $2)",
+     WHERE w.passages_words MATCH ?1 AND n.session = ?2 AND n.id = w.rowid
+       AND w.rowid >= (SELECT min(id) FROM passages WHERE session = ?2)
+       AND w.rowid <= (SELECT max(id) FROM passages WHERE session = ?2)",
     fits!(),
-    " ORDER BY w.rowid DESC LIMIT $9"
+    " ORDER BY w.rowid DESC LIMIT ?9"
 ));
 
 /// Words in all sessions.
 const WORDS_ANYWHERE: &str = read!(concat!(
     "SELECT w.rowid AS id, bm25(passages_words) AS score FROM passages_words w
      CROSS JOIN passages n ON n.id = w.rowid
-     WHERE w.passages_words MATCH $1 AND $2 IS NULL",
+     WHERE w.passages_words MATCH ?1 AND ?2 IS NULL",
     fits!(),
-    " ORDER BY w.rowid DESC LIMIT $9"
+    " ORDER BY w.rowid DESC LIMIT ?9"
 ));
 
 /// No words, one session.
 const NEWEST_HERE: &str = read!(concat!(
     "SELECT n.id, 0 AS score FROM passages n INDEXED BY passages_place
-     WHERE $1 IS NULL AND n.session = $2",
+     WHERE ?1 IS NULL AND n.session = ?2",
     fits!(),
-    " ORDER BY n.id DESC LIMIT min($8, $9)"
+    " ORDER BY n.id DESC LIMIT min(?8, ?9)"
 ));
 
 /// No words, all sessions.
 const NEWEST_ANYWHERE: &str = read!(concat!(
-    "SELECT n.id, 0 AS score FROM passages n WHERE $1 IS NULL AND $2 IS NULL",
+    "SELECT n.id, 0 AS score FROM passages n WHERE ?1 IS NULL AND ?2 IS NULL",
     fits!(),
-    " ORDER BY n.id DESC LIMIT min($8, $9)"
+    " ORDER BY n.id DESC LIMIT min(?8, ?9)"
 ));
 
 /// Passages that fit. Every word must stand in them; where none has them all, any of the words.
-pub(super) async fn recall_passages(
+pub(super) fn recall_passages(
     connection: &mut SqliteConnection,
     query: &RecallQuery,
 ) -> Result<Vec<Passage>, StoreError> {
@@ -83,21 +83,21 @@ pub(super) async fn recall_passages(
         if !query.words.trim().is_empty() {
             return Ok(Vec::new());
         }
-        return query_passages(connection, query, None, &words).await;
+        return query_passages(connection, query, None, &words);
     }
     if !query.to_compare {
-        let found = query_passages(connection, query, Some(words.match_all()), &words).await?;
+        let found = query_passages(connection, query, Some(&words.match_all()), &words)?;
         if !found.is_empty() {
             return Ok(found);
         }
     }
-    query_passages(connection, query, Some(words.match_any()), &words).await
+    query_passages(connection, query, Some(&words.match_any()), &words)
 }
 
-async fn query_passages(
+fn query_passages(
     connection: &mut SqliteConnection,
     query: &RecallQuery,
-    question: Option<String>,
+    question: Option<&str>,
     words: &SearchWords,
 ) -> Result<Vec<Passage>, StoreError> {
     let sql = match (&question, &query.session) {
@@ -111,17 +111,18 @@ async fn query_passages(
     } else {
         Some(serde_json::to_string(&query.kinds).unwrap_or_default())
     };
-    let asked = sqlx::query(sql)
-        .bind(question)
-        .bind(query.session.as_ref().map(|session| session.as_str().to_string()))
-        .bind(kinds)
-        .bind(query.subject.as_ref().map(|subject| subject.to_ascii_lowercase()))
-        .bind(query.call.map(|call| call.to_string()))
-        .bind(query.from.map_or(i64::MIN, Timestamp::micros))
-        .bind(query.to.map_or(i64::MAX, Timestamp::micros))
-        .bind(limit_of(query.limit))
-        .bind(RANKED_MAX);
-    let rows = fetch_rows(connection, asked).await?;
+    let values = params![
+        question,
+        query.session.as_ref().map(SessionId::as_str),
+        kinds,
+        query.subject.as_ref().map(|subject| subject.to_ascii_lowercase()),
+        query.call.map(|call| call.to_string()),
+        query.from.map_or(i64::MIN, Timestamp::micros),
+        query.to.map_or(i64::MAX, Timestamp::micros),
+        limit_of(query.limit),
+        RANKED_MAX,
+    ];
+    let rows = connection.read_rows(READING, sql, values)?;
     let words = (!query.to_compare).then_some(words);
     rows.iter().map(|row| read_passage(row, words)).collect()
 }

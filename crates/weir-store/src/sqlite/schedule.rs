@@ -2,19 +2,22 @@
 //! transaction that looks first, so that several processes agree on who has what.
 
 use futures::executor::block_on;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{LeaseOwner, PlaceLimits, RunBeginOutcome, StoreError, TickClaim};
 
-use super::read::{fetch_rows, read_cell};
+use super::connection::{SqliteConnection, SqliteRow};
 use super::writer::{ReplySender, WriterThread};
 use crate::owner::is_alive;
+use crate::sql::{READING, SqlRow};
 use crate::tables::agent_runs::{
     BEGINNING, CLAIMING, NOTING, RunHolder, begin_run, claim_tick, note_run, read_run, take_run,
 };
 
 const OPEN: &str = "SELECT agent, tick, cause, owner, due, state, session, claimed, started,
   finished, note, holder FROM agent_runs WHERE finished IS NULL ORDER BY id";
+
+const RUNNING: &str = "SELECT holder FROM agent_runs
+  WHERE finished IS NULL AND state = 'running' AND cause <> 'manual'";
 
 /// What the writing thread is asked to do about them.
 pub(super) enum AgentCommand {
@@ -70,11 +73,7 @@ impl WriterThread {
     /// Runs that take a place: begun by a schedule, not waiting for a person, and their process
     /// lives.
     fn count_running(&mut self) -> Result<usize, StoreError> {
-        let query = sqlx::query(
-            "SELECT holder FROM agent_runs WHERE finished IS NULL AND state = 'running'
-             AND cause <> 'manual'",
-        );
-        let rows = block_on(fetch_rows(&mut self.connection, query))?;
+        let rows = self.connection.read_rows(READING, RUNNING, [])?;
         let mut count = 0;
         for row in &rows {
             count += usize::from(holder_of(row, 0)?.is_some_and(|holder| is_alive(&holder)));
@@ -90,7 +89,7 @@ impl WriterThread {
     fn take_agent_runs(&mut self, holder: &LeaseOwner) -> Result<Vec<AgentRun>, StoreError> {
         let holder = RunHolder::new(NOTING, holder, None)?;
         self.in_transaction(NOTING, |me| {
-            let mut taken = block_on(orphaned_runs(&mut me.connection))?;
+            let mut taken = orphaned_runs(&mut me.connection)?;
             for run in &mut taken {
                 block_on(take_run(&mut me.connection, run, &holder))?;
             }
@@ -100,10 +99,10 @@ impl WriterThread {
 }
 
 /// Runs that are not over and that no living process has, oldest first.
-pub(super) async fn orphaned_runs(
+pub(super) fn orphaned_runs(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<AgentRun>, StoreError> {
-    let rows = fetch_rows(connection, sqlx::query(OPEN)).await?;
+    let rows = connection.read_rows(READING, OPEN, [])?;
     let mut found = Vec::new();
     for row in &rows {
         if !holder_of(row, 11)?.is_some_and(|holder| is_alive(&holder)) {
@@ -114,7 +113,7 @@ pub(super) async fn orphaned_runs(
 }
 
 fn holder_of(row: &SqliteRow, column: usize) -> Result<Option<LeaseOwner>, StoreError> {
-    let holder: Option<String> = read_cell(row, column)?;
+    let holder = row.optional_text(column)?;
     // One that cannot be read is nobody's.
     Ok(holder.and_then(|text| serde_json::from_str(&text).ok()))
 }

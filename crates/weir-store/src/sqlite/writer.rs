@@ -7,13 +7,12 @@
 use std::fs::{File, FileTimes};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, SystemTime};
 
 use futures::executor::block_on;
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
+use rusqlite::params;
 use tokio::sync::oneshot;
 use weir_core::ids::{MemoryId, SessionId, Timestamp};
 use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
@@ -24,19 +23,21 @@ use weir_engine::ports::{
 
 use super::append::SqlitePendingAppend;
 use super::connect::DatabasePlace;
+use super::connection::SqliteConnection;
 use super::error::database_error;
 use super::schedule::AgentCommand;
 use super::snapshots::SnapshotCommand;
+use super::threads::{ConnectionJob, run_job};
 use super::{owed, read, statements};
 use crate::audit::AuditFolder;
 use crate::notice::ChangeMarker;
 use crate::owner::{describe_owner, is_alive};
+use crate::sql::SqlRow;
 use crate::tables::definitions::{keep_definition, remove_definition, replace_definition};
 use crate::tables::letters;
 use crate::tables::marks::remove_mark;
 use crate::tables::proposals::withdraw_proposal;
 use crate::tables::recipes::forget_recipe;
-use crate::tables::sessions::read_owner;
 use crate::tables::settings::{read_pause, set_pause};
 
 /// Most appends in one transaction.
@@ -101,6 +102,8 @@ pub(super) enum WriterCommand {
     },
     /// Puts every passage into the index.
     Index(ReplySender<()>),
+    /// Reads something.
+    Read(ConnectionJob),
 }
 
 /// What the thread has done so far.
@@ -108,6 +111,10 @@ pub(super) enum WriterCommand {
 pub(super) struct WriterCounters {
     pub(super) appends: AtomicU64,
     pub(super) transactions: AtomicU64,
+    /// The thread does what nobody waits for, and may wait for another program in the middle of it.
+    pub(super) keeps_house: AtomicBool,
+    /// The write-ahead log stays when the store is closed.
+    pub(super) keeps_log: AtomicBool,
 }
 
 pub(super) struct WriterThread {
@@ -121,6 +128,8 @@ pub(super) struct WriterThread {
     pub(super) counters: Arc<WriterCounters>,
     /// Bytes written since the write-ahead log was last copied back.
     pub(super) unchecked_bytes: usize,
+    /// What was deleted may still stand in the write-ahead log.
+    pub(super) unclean_log: bool,
     /// There may be passages outside the index.
     pub(super) unindexed: bool,
     /// What is touched after each commit of facts, for whoever follows a session.
@@ -134,7 +143,7 @@ impl WriterThread {
         counters: Arc<WriterCounters>,
     ) -> Result<WriterThread, StoreError> {
         Ok(WriterThread {
-            connection: block_on(place.connect_writer())?,
+            connection: place.connect_writer()?,
             database: place.database.clone(),
             wal: place.wal,
             audit: AuditFolder::new(state_dir),
@@ -142,6 +151,7 @@ impl WriterThread {
             exported_stored: 0,
             counters,
             unchecked_bytes: 0,
+            unclean_log: false,
             unindexed: false,
             marker: ChangeMarker::of_facts(state_dir).open_marker(),
         })
@@ -176,7 +186,7 @@ impl WriterThread {
         }
         if self.wal && self.unchecked_bytes >= CHECKPOINT_BYTES {
             self.unchecked_bytes = 0;
-            self.execute_quietly("PRAGMA wal_checkpoint(PASSIVE)");
+            self.keep_house(|me| me.set_quietly("PRAGMA wal_checkpoint(PASSIVE)"));
         }
         while self.unindexed {
             match commands.recv_timeout(IDLE) {
@@ -184,7 +194,7 @@ impl WriterThread {
                 Err(RecvTimeoutError::Disconnected) => return None,
                 // It will be tried again by the next search; appends matter more than the index.
                 Err(RecvTimeoutError::Timeout) => {
-                    self.unindexed = self.index_some().unwrap_or(false);
+                    self.unindexed = self.keep_house(WriterThread::index_some).unwrap_or(false);
                 }
             }
         }
@@ -193,13 +203,21 @@ impl WriterThread {
                 Ok(command) => return Some(command),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Err(error) = self.give_back_owed(|_| true) {
+                    if let Err(error) = self.keep_house(|me| me.give_back_owed(|_| true)) {
                         tracing::debug!(%error, "leases cannot be given back yet");
                     }
                 }
             }
         }
         commands.recv().ok()
+    }
+
+    /// Does what nobody waits for; whoever wants to read meanwhile shall not wait for it either.
+    fn keep_house<T>(&mut self, work: impl FnOnce(&mut WriterThread) -> T) -> T {
+        self.counters.keeps_house.store(true, Ordering::Relaxed);
+        let done = work(self);
+        self.counters.keeps_house.store(false, Ordering::Relaxed);
+        done
     }
 
     /// Gives back what could not be given back when its session went down.
@@ -310,6 +328,13 @@ impl WriterThread {
                 let _ = answer.send(block_on(forget_recipe(&mut self.connection, &recipe)));
             }
             WriterCommand::Index(answer) => drop(answer.send(self.index_all())),
+            WriterCommand::Read(job) => self.serve_read(job),
+        }
+    }
+
+    fn serve_read(&mut self, job: ConnectionJob) {
+        if !run_job(job, Ok(&mut self.connection)) {
+            self.connection.roll_back();
         }
     }
 
@@ -320,11 +345,12 @@ impl WriterThread {
         work: impl FnOnce(&mut WriterThread) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if self.wal {
-            self.execute_quietly("PRAGMA synchronous = NORMAL");
+            self.set_quietly("PRAGMA synchronous = NORMAL");
         }
         let result = self.in_transaction("writing the lease", work);
         if self.wal {
-            self.execute("going back to full syncs", "PRAGMA synchronous = FULL")?;
+            let full = self.connection.run_batch("PRAGMA synchronous = FULL");
+            full.map_err(|error| database_error("going back to full syncs", &error))?;
         }
         result
     }
@@ -334,13 +360,13 @@ impl WriterThread {
         doing: &str,
         work: impl FnOnce(&mut WriterThread) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.execute(doing, "BEGIN IMMEDIATE")?;
+        self.connection.begin_writing(doing)?;
         let result = work(self).and_then(|value| {
-            self.execute(doing, "COMMIT")?;
+            self.connection.commit_changes(doing)?;
             Ok(value)
         });
         if result.is_err() {
-            self.roll_back();
+            self.connection.roll_back();
         }
         result
     }
@@ -351,37 +377,30 @@ impl WriterThread {
         owner: &LeaseOwner,
     ) -> Result<Lease, StoreError> {
         let doing = "taking the lease of a session";
-        let query = sqlx::query(statements::LEASE).bind(session.as_str());
-        let row = block_on(query.fetch_optional(&mut self.connection));
-        let holder = match row.map_err(|e| database_error(doing, &e))? {
-            Some(row) => read_owner(&row, 1)?,
-            None => None,
-        };
+        let holder = read::lease_owner(&mut self.connection, session)?;
         if let Some(holder) = holder.filter(is_alive) {
             return Err(StoreError::Held {
                 session: session.clone(),
                 holder: describe_owner(&holder),
             });
         }
-        let query = sqlx::query(statements::ACQUIRE)
-            .bind(session.as_str())
-            .bind(i64::from(owner.pid))
-            .bind(owner.started.cast_signed())
-            .bind(owner.host.as_str())
-            .bind(owner.label.as_str())
-            .bind(GENESIS);
-        let row = block_on(query.fetch_one(&mut self.connection))
-            .map_err(|e| database_error(doing, &e))?;
-        Ok(Lease { session: session.clone(), epoch: read::number_cell(&row, 0)? })
+        let values = params![
+            session.as_str(),
+            owner.pid,
+            owner.started.cast_signed(),
+            owner.host,
+            owner.label,
+            GENESIS,
+        ];
+        let rows = self.connection.read_rows(doing, statements::ACQUIRE, values)?;
+        let epoch = rows.first().map_or(Ok(0), |row| row.number(0))?;
+        Ok(Lease { session: session.clone(), epoch })
     }
 
     fn release_lease(&mut self, lease: &Lease) -> Result<(), StoreError> {
-        let query = sqlx::query(statements::RELEASE)
-            .bind(lease.session.as_str())
-            .bind(lease.epoch.cast_signed());
-        block_on(query.execute(&mut self.connection))
-            .map(drop)
-            .map_err(|e| database_error("giving back the lease of a session", &e))
+        let values = params![lease.session.as_str(), lease.epoch.cast_signed()];
+        let doing = "giving back the lease of a session";
+        self.connection.run_statement(doing, statements::RELEASE, values).map(drop)
     }
 
     fn delete_session(&mut self, session: &SessionId) -> Result<(), StoreError> {
@@ -389,23 +408,24 @@ impl WriterThread {
         // What was deleted shall not be readable in free pages or in the log either.
         let result = self.overwriting(|me| {
             me.in_transaction(doing, |me| {
-                let query = sqlx::query(statements::LEASE).bind(session.as_str());
-                let row = block_on(query.fetch_optional(&mut me.connection));
-                let facts = match row.map_err(|e| database_error(doing, &e))? {
-                    Some(row) => read::number_cell(&row, 5)?,
-                    None => 0,
-                };
-                if facts == 0 {
+                let rows = me.connection.read_rows(doing, statements::LEASE, [session.as_str()])?;
+                if rows.first().map_or(Ok(0), |row| row.number(5))? == 0 {
                     return Err(StoreError::Missing { what: format!("session {session}") });
                 }
-                let query = sqlx::query(statements::DELETE).bind(session.as_str()).bind(GENESIS);
-                block_on(query.execute(&mut me.connection))
-                    .map(drop)
-                    .map_err(|e| database_error(doing, &e))
+                for statement in statements::DELETE {
+                    me.connection.run_statement(doing, statement, [session.as_str()])?;
+                }
+                if me.wal {
+                    // Until the log was emptied, whatever comes between.
+                    me.connection.run_statement(doing, statements::NOTE_UNCLEAN, [])?;
+                }
+                let values = [session.as_str(), GENESIS];
+                me.connection.run_statement(doing, statements::EMPTY_SESSION, values).map(drop)
             })
         });
         if result.is_ok() && self.wal {
-            self.execute_quietly("PRAGMA wal_checkpoint(TRUNCATE)");
+            self.unclean_log = true;
+            self.empty_log();
         }
         result
     }
@@ -429,50 +449,27 @@ impl WriterThread {
     fn index_some(&mut self) -> Result<bool, StoreError> {
         let doing = "indexing passages";
         self.in_transaction(doing, |me| {
-            let query = sqlx::query(statements::INDEX).bind(INDEX_BATCH);
-            let rows = block_on(query.fetch_all(&mut me.connection));
-            match rows.map_err(|e| database_error(doing, &e))?.first() {
-                Some(row) => {
-                    Ok(row.try_get::<i64, _>(0).map_err(|e| database_error(doing, &e))? > 0)
-                }
-                None => Ok(false),
-            }
+            me.connection.run_statement(doing, statements::INDEX_WORDS, [INDEX_BATCH])?;
+            me.connection.run_statement(doing, statements::NOTE_INDEXED, [INDEX_BATCH])?;
+            let rows = me.connection.read_rows(doing, statements::HAS_UNINDEXED, [])?;
+            rows.first().map_or(Ok(false), |row| row.boolean(0))
         })
-    }
-
-    pub(super) fn execute(&mut self, doing: &str, sql: &'static str) -> Result<(), StoreError> {
-        // With arguments, even none, the statement is prepared once and kept.
-        let query = sqlx::query(sql);
-        block_on(query.execute(&mut self.connection))
-            .map(drop)
-            .map_err(|e| database_error(doing, &e))
     }
 
     /// Runs what frees pages that nobody shall be able to read: they are overwritten.
     pub(super) fn overwriting<T>(&mut self, work: impl FnOnce(&mut WriterThread) -> T) -> T {
-        self.execute_quietly("PRAGMA secure_delete = ON");
+        self.set_quietly("PRAGMA secure_delete = ON");
         let done = work(self);
-        self.execute_quietly("PRAGMA secure_delete = OFF");
+        self.set_quietly("PRAGMA secure_delete = OFF");
         done
     }
 
-    /// Runs what may fail without harm; a real fault shows in the next transaction.
-    fn execute_quietly(&mut self, sql: &'static str) {
-        if let Err(error) = self.execute("housekeeping", sql) {
+    /// Gives the connection a setting. It is prepared each time: SQLite sets some of them then, and
+    /// not when the statement runs. One that is refused does no harm; a real fault shows in the next
+    /// transaction.
+    pub(super) fn set_quietly(&mut self, sql: &'static str) {
+        if let Err(error) = self.connection.run_batch(sql) {
             tracing::debug!(%error, sql, "housekeeping of the database failed");
-        }
-    }
-
-    pub(super) fn roll_back(&mut self) {
-        // SQLite has already rolled back after some errors; then there is nothing to do.
-        let _ = block_on(sqlx::query("ROLLBACK").execute(&mut self.connection));
-    }
-
-    /// Closes. How far the audit files are is noted by the next append (a sync of its own is not worth
-    /// it): what goes from their ends until then is written again from the database.
-    fn finish(self) {
-        if let Err(error) = block_on(sqlx::Connection::close(self.connection)) {
-            tracing::debug!(%error, "the database did not close cleanly");
         }
     }
 }

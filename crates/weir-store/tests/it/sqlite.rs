@@ -199,7 +199,7 @@ async fn d1_an_older_database_is_brought_up_to_date_and_keeps_its_facts() {
     scribe.write(&store, 3).await;
     drop(store);
     let database = folder.path().join("weir.db");
-    downgrade(&database).await;
+    downgrade(&database);
 
     let store = store_in(folder.path());
     let session = scribe.lease.session.clone();
@@ -219,10 +219,8 @@ async fn d1_an_older_database_is_brought_up_to_date_and_keeps_its_facts() {
 }
 
 /// Takes away what every step of the schema but the first brought.
-async fn downgrade(database: &Path) {
-    use sqlx::ConnectOptions;
-    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(database);
-    let mut connection = options.connect().await.expect("it is a database");
+fn downgrade(database: &Path) {
+    let connection = rusqlite::Connection::open(database).expect("it is a database");
     let undo = "DROP TABLE mail; DROP TABLE marks; DROP TABLE memories; DROP TABLE memories_words;
         DROP TABLE memories_said; DROP TABLE proposals; DROP TABLE kept; DROP TABLE agent_runs;
         DROP TABLE recipe_counts; DROP TABLE solved_runs; DROP TABLE usage;
@@ -232,8 +230,8 @@ async fn downgrade(database: &Path) {
         ALTER TABLE passages DROP COLUMN kind; ALTER TABLE passages DROP COLUMN ts;
         ALTER TABLE passages DROP COLUMN call; ALTER TABLE passages DROP COLUMN subject;
         PRAGMA user_version = 1";
-    sqlx::raw_sql(undo).execute(&mut connection).await.expect("it had both");
-    sqlx::Connection::close(connection).await.expect("written");
+    connection.execute_batch(undo).expect("it had both");
+    connection.close().expect("written");
 }
 
 #[tokio::test]
@@ -417,4 +415,94 @@ async fn d9_deleted_text_is_gone_from_the_files() {
             assert!(!found, "{}", path.display());
         }
     }
+}
+
+#[tokio::test]
+async fn q2_a_log_that_is_kept_is_gone_on_with_and_never_grows_long() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let log = folder.path().join("weir.db-wal");
+    let length = || fs::metadata(&log).map_or(0, |log| log.len());
+    let keeping = || {
+        let store = store_in(folder.path());
+        store.keep_log();
+        store
+    };
+    let store = keeping();
+    let mut scribe = Scribe::new(&store, "one").await;
+    scribe.write(&store, 5).await;
+    drop(store);
+    let first = length();
+    assert!(first > 0, "it stays");
+    let mut longest = first;
+    for _ in 0..60 {
+        let store = keeping();
+        scribe.write(&store, 20).await;
+        let facts = store.read_records(&scribe.lease.session, 1, 9999).await.expect("readable");
+        assert_eq!(facts.len() as u64, scribe.facts);
+        drop(store);
+        longest = longest.max(length());
+    }
+    assert!(longest > first, "the next program goes on with it");
+    assert!(longest < 2 * 1024 * 1024, "{longest} bytes");
+    // Whoever does not ask for it leaves the whole database in one file.
+    drop(store_in(folder.path()));
+    assert!(!log.exists());
+    let copy = tempfile::tempdir().expect("a temporary folder");
+    fs::copy(folder.path().join("weir.db"), copy.path().join("weir.db")).expect("readable");
+    let store = store_in(copy.path());
+    let facts = store.read_records(&scribe.lease.session, 1, 9999).await.expect("readable");
+    assert_eq!(facts.len() as u64, scribe.facts);
+    store.check_integrity().await.expect("whole");
+}
+
+#[tokio::test]
+async fn d9_deleted_text_does_not_stay_in_a_log_that_is_kept() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store_in(folder.path());
+    store.keep_log();
+    let database = folder.path().join("weir.db");
+    // The second one as well: what is set for a deletion is set again.
+    for session in ["one", "two"] {
+        let mut scribe = Scribe::new(&store, session).await;
+        scribe.write_text(&store, &"xyzzysecret in a passage, ".repeat(2000)).await;
+        store.delete_session(&scribe.lease.session).await.expect("it exists");
+    }
+    drop(store);
+    for file in [database, folder.path().join("weir.db-wal")] {
+        let bytes = fs::read(&file).unwrap_or_default();
+        let found = bytes.windows(11).any(|window| window == b"xyzzysecret");
+        assert!(!found, "{}", file.display());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn q6_many_read_at_once_while_others_write() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store_in(folder.path());
+    let mut scribe = Scribe::new(&store, "one").await;
+    for _ in 0..10 {
+        scribe.write(&store, 20).await;
+    }
+    let session = scribe.lease.session.clone();
+    let reads = futures::future::join_all((0..40).map(|_| store.read_records(&session, 1, 999)));
+    let writes = async {
+        for _ in 0..10 {
+            scribe.write(&store, 1).await;
+        }
+    };
+    let (reads, ()) = tokio::join!(reads, writes);
+    for read in reads {
+        let facts = read.expect("readable").len();
+        assert!((200..=210).contains(&facts), "{facts} facts");
+    }
+    // One that nobody waits for any more keeps nobody from closing.
+    {
+        let mut check = std::pin::pin!(store.check_integrity());
+        let _ = futures::poll!(&mut check);
+    }
+    drop(store);
+    assert_eq!(
+        store_in(folder.path()).read_records(&session, 1, 999).await.expect("readable").len(),
+        210
+    );
 }

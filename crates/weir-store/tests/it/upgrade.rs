@@ -1,11 +1,9 @@
 //! Databases of every earlier schema are brought up to date, and lose nothing (D1).
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
+use rusqlite::{Connection, params};
 use serde_json::json;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::model::Usage;
 use weir_core::record::{GENESIS, Record, verify_chain};
@@ -53,16 +51,14 @@ fn facts() -> Vec<Record> {
         .collect()
 }
 
-async fn old_database(file: &Path, version: usize) -> SqliteConnection {
-    let options = SqliteConnectOptions::from_str(&format!("sqlite://{}", file.display()));
-    let options = options.expect("a path").create_if_missing(true);
-    let mut connection = options.connect().await.expect("a new file");
+fn old_database(file: &Path, version: usize) -> Connection {
+    let connection = Connection::open(file).expect("a new file");
     for step in &steps()[..version] {
         let sql = std::fs::read_to_string(step).expect("readable");
-        connection.execute(AssertSqlSafe(sql)).await.expect("it was good once");
+        connection.execute_batch(&sql).expect("it was good once");
     }
     let set = format!("PRAGMA user_version = {version}");
-    connection.execute(AssertSqlSafe(set)).await.expect("writable");
+    connection.execute_batch(&set).expect("writable");
     connection
 }
 
@@ -86,26 +82,22 @@ pub(crate) const OPEN_AFTER: &[(&str, u64)] = &[("waits", 3), ("waits", 6), ("wa
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r5_what_waited_before_the_upgrade_is_found_after_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut old = old_database(&folder.path().join("weir.db"), 7).await;
+    let old = old_database(&folder.path().join("weir.db"), 7);
     for (id, status, facts) in
         [("waits", "waiting", 7), ("waits_c2", "waiting", 1), ("over", "completed", 1)]
     {
-        let insert = sqlx::query(
-            "INSERT INTO sessions (id, epoch, facts, last_hash, workspace, title, model, profile,
-               status, created, updated) VALUES ($1, 1, $2, '', '/w', 't', 'm', 'p', $3, $4, $4)",
-        );
-        let insert = insert.bind(id).bind(facts).bind(status).bind(NOON);
-        insert.execute(&mut old).await.expect("writable");
+        let insert = "INSERT INTO sessions (id, epoch, facts, last_hash, workspace, title, model,
+            profile, status, created, updated)
+            VALUES (?1, 1, ?2, '', '/w', 't', 'm', 'p', ?3, ?4, ?4)";
+        old.execute(insert, params![id, facts, status, NOON]).expect("writable");
     }
     for (session, seq, kind, payload) in ASKED_BEFORE {
-        let insert = sqlx::query(
-            "INSERT INTO facts (session, seq, ts, kind, v, payload, hash)
-             VALUES ($1, $2, $3, $4, 1, $5, '')",
-        );
-        let insert = insert.bind(*session).bind(*seq).bind(NOON + *seq).bind(*kind);
-        insert.bind(*payload).execute(&mut old).await.expect("writable");
+        let insert = "INSERT INTO facts (session, seq, ts, kind, v, payload, hash)
+            VALUES (?1, ?2, ?3, ?4, 1, ?5, '')";
+        let values = params![session, seq, NOON + *seq, kind, payload];
+        old.execute(insert, values).expect("writable");
     }
-    old.close().await.expect("closed");
+    old.close().expect("closed");
     let store = SqliteStore::open(folder.path()).expect("an earlier schema");
     let open = store.open_asks().await.expect("readable");
     let places: Vec<_> = open.iter().map(|fact| (fact.session.as_str(), fact.seq)).collect();
@@ -118,27 +110,22 @@ async fn d1_databases_of_every_earlier_schema_are_opened_with_all_they_hold() {
     assert!(latest >= 8);
     for version in 1..=latest {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut old = old_database(&folder.path().join("weir.db"), version).await;
+        let old = old_database(&folder.path().join("weir.db"), version);
         let facts = facts();
-        let insert = sqlx::query(
-            "INSERT INTO sessions (id, epoch, facts, last_hash, workspace, title, model, profile,
-               status, created, updated) VALUES ('one', 1, 4, $1, '/w', 't', 'acme/large', 'code',
-               'idle', $2, $2)",
-        );
-        let insert = insert.bind(facts[3].hash.clone()).bind(NOON);
-        insert.execute(&mut old).await.expect("writable");
+        let insert = "INSERT INTO sessions (id, epoch, facts, last_hash, workspace, title, model,
+            profile, status, created, updated)
+            VALUES ('one', 1, 4, ?1, '/w', 't', 'acme/large', 'code', 'idle', ?2, ?2)";
+        old.execute(insert, params![facts[3].hash, NOON]).expect("writable");
         for fact in &facts {
-            let insert = sqlx::query(
-                "INSERT INTO facts (session, seq, ts, kind, v, payload, hash)
-                 VALUES ('one', $1, $2, $3, 1, $4, $5)",
-            );
-            let insert = insert.bind(fact.seq.cast_signed()).bind(fact.ts.micros());
-            let insert = insert.bind(&fact.kind).bind(&fact.payload).bind(&fact.hash);
-            insert.execute(&mut old).await.expect("writable");
+            let insert = "INSERT INTO facts (session, seq, ts, kind, v, payload, hash)
+                VALUES ('one', ?1, ?2, ?3, 1, ?4, ?5)";
+            let (seq, ts) = (fact.seq.cast_signed(), fact.ts.micros());
+            let values = params![seq, ts, fact.kind, fact.payload, fact.hash];
+            old.execute(insert, values).expect("writable");
         }
         let passage = "INSERT INTO passages (session, seq, text) VALUES ('one', 1, 'weave')";
-        old.execute(passage).await.expect("writable");
-        old.close().await.expect("closed");
+        old.execute(passage, []).expect("writable");
+        old.close().expect("closed");
         let store = SqliteStore::open(folder.path()).expect("an earlier schema");
         let session = SessionId::new("one");
         let found = store.read_records(&session, 1, 9).await.expect("readable");

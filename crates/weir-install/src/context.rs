@@ -399,6 +399,14 @@ impl InstallationContext {
         Ok(self.store.get_or_init(|| store).clone())
     }
 
+    /// Has the store leave its write-ahead log when it is closed, if it is short
+    /// ([`SqliteStore::keep_log`]): for what runs sessions. Other commands tidy up as they end.
+    pub fn keep_log(&self) {
+        if let Some(store) = self.store.get() {
+            store.keep_log();
+        }
+    }
+
     /// The guarded folder that is worked in.
     ///
     /// # Errors

@@ -141,7 +141,10 @@ pub fn principal_name(cx: &InstallationContext) -> String {
 /// # Errors
 /// The store cannot be opened, or the settings cannot be used.
 pub async fn open_engine(cx: &InstallationContext, label: &str) -> anyhow::Result<Engine> {
-    engine_on(cx, label, cx.session_store()?).await
+    let store = cx.session_store()?;
+    // Whoever waits for the end of a run does not wait for the log of its database.
+    cx.keep_log();
+    engine_on(cx, label, store).await
 }
 
 /// What a way to sessions needs of this folder. `label` as with [`open_engine`].

@@ -21,7 +21,8 @@ struct Border {
     only: &'static [&'static str],
 }
 
-const HTTP: &[&str] = &["reqwest", "hyper", "axum", "sqlx", "git2", "crossterm", "ratatui"];
+const HTTP: &[&str] =
+    &["reqwest", "hyper", "axum", "sqlx", "rusqlite", "git2", "crossterm", "ratatui"];
 
 /// The table. A crate that is not in it may not be in the workspace.
 const BORDERS: &[Border] = &[
@@ -35,14 +36,14 @@ const BORDERS: &[Border] = &[
     Border {
         krate: "weir-providers",
         ours: &["weir-core", "weir-engine"],
-        never: &["axum", "sqlx", "git2", "crossterm", "ratatui"],
+        never: &["axum", "sqlx", "rusqlite", "git2", "crossterm", "ratatui"],
         only: &[],
     },
     // Not the product's way to vendors, so it may serve; it never connects.
     Border {
         krate: "weir-scripted-model",
         ours: &["weir-core", "weir-engine", "weir-providers"],
-        never: &["reqwest", "sqlx", "git2", "crossterm", "ratatui"],
+        never: &["reqwest", "sqlx", "rusqlite", "git2", "crossterm", "ratatui"],
         only: &[],
     },
     Border {
@@ -68,19 +69,19 @@ const BORDERS: &[Border] = &[
     Border {
         krate: "weir-web",
         ours: &["weir-core", "weir-engine"],
-        never: &["sqlx", "git2", "crossterm", "ratatui"],
+        never: &["sqlx", "rusqlite", "git2", "crossterm", "ratatui"],
         only: &[],
     },
     Border {
         krate: "weir-mcp",
         ours: &["weir-core", "weir-engine"],
-        never: &["sqlx", "git2", "crossterm", "ratatui"],
+        never: &["sqlx", "rusqlite", "git2", "crossterm", "ratatui"],
         only: &[],
     },
     Border {
         krate: "weir-mail",
         ours: &["weir-core", "weir-engine"],
-        never: &["sqlx", "git2", "crossterm", "ratatui"],
+        never: &["sqlx", "rusqlite", "git2", "crossterm", "ratatui"],
         only: &[],
     },
     // The installation: it prints nothing, serves nothing and knows no command line.
@@ -103,19 +104,29 @@ const BORDERS: &[Border] = &[
             "weir-sandbox",
             "weir-web",
         ],
-        never: &["clap", "axum", "hyper", "reqwest", "sqlx", "git2", "crossterm", "ratatui"],
+        never: &[
+            "clap",
+            "axum",
+            "hyper",
+            "reqwest",
+            "sqlx",
+            "rusqlite",
+            "git2",
+            "crossterm",
+            "ratatui",
+        ],
         only: &[],
     },
     Border {
         krate: "weir-server",
         ours: &["weir-core", "weir-engine", "weir-highlight", "weir-install", "weir-mcp-server"],
-        never: &["sqlx", "git2", "crossterm", "ratatui"],
+        never: &["sqlx", "rusqlite", "git2", "crossterm", "ratatui"],
         only: &[],
     },
     Border {
         krate: "weir-tui",
         ours: &["weir-core", "weir-highlight"],
-        never: &["reqwest", "axum", "sqlx", "git2"],
+        never: &["reqwest", "axum", "sqlx", "rusqlite", "git2"],
         only: &[],
     },
     // It serves the face and prints nothing; it knows no command line.
@@ -129,21 +140,21 @@ const BORDERS: &[Border] = &[
             "weir-store",
             "weir-tui",
         ],
-        never: &["clap", "axum", "sqlx", "git2", "crossterm", "ratatui"],
+        never: &["clap", "axum", "sqlx", "rusqlite", "git2", "crossterm", "ratatui"],
         only: &[],
     },
     // One more face on the link: it knows no engine, no command line and no screen.
     Border {
         krate: "weir-acp",
         ours: &["weir-core", "weir-engine", "weir-install", "weir-terminal", "weir-tui"],
-        never: &["clap", "axum", "reqwest", "sqlx", "git2", "crossterm", "ratatui"],
+        never: &["clap", "axum", "reqwest", "sqlx", "rusqlite", "git2", "crossterm", "ratatui"],
         only: &[],
     },
     // The protocol's server side alone: what is behind its port it does not know.
     Border {
         krate: "weir-mcp-server",
         ours: &[],
-        never: &["clap", "axum", "reqwest", "sqlx", "git2", "crossterm", "ratatui"],
+        never: &["clap", "axum", "reqwest", "sqlx", "rusqlite", "git2", "crossterm", "ratatui"],
         only: &[],
     },
     Border { krate: "weir-script", ours: &["weir-engine", "weir-sandbox"], never: HTTP, only: &[] },
@@ -244,8 +255,12 @@ const BANNED: &[(&str, &str)] = &[
     ("native-tls", "rustls is the one TLS stack"),
 ];
 
+/// Crates of which there may be one: two SQLites in one program, and one of them is the wrong one.
+const ALONE: &[&str] = &["libsqlite3-sys"];
+
 /// Crates that make the core impure, even through others.
-const IMPURE: &[&str] = &["tokio", "reqwest", "hyper", "sqlx", "rand", "mio", "async-std"];
+const IMPURE: &[&str] =
+    &["tokio", "reqwest", "hyper", "sqlx", "rusqlite", "rand", "mio", "async-std"];
 
 /// What crosses a border.
 ///
@@ -262,6 +277,7 @@ pub(super) fn findings(root: &Path) -> anyhow::Result<Vec<Finding>> {
     }
     let lock = fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock")?;
     found.extend(banned(&lock));
+    found.extend(doubled(&lock));
     found.extend(impure(&metadata));
     Ok(found)
 }
@@ -320,6 +336,23 @@ fn banned(lock: &str) -> Vec<Finding> {
     found
 }
 
+/// Crates that stand in the lock file in more than one version although there may be one.
+fn doubled(lock: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for name in ALONE {
+        let entry = format!("name = \"{name}\"");
+        let places = lock.lines().enumerate().filter(|(_, line)| *line == entry);
+        for (at, _) in places.skip(1) {
+            let what = format!(
+                "{name} is there twice: take versions of what needs it that agree (`cargo tree -i \
+                 {name}` says who does)"
+            );
+            found.push(Finding::new("border", ("Cargo.lock", at + 1), what));
+        }
+    }
+    found
+}
+
 /// What the core pulls in through others.
 fn impure(metadata: &Metadata) -> Vec<Finding> {
     let Some(resolve) = &metadata.resolve else { return Vec::new() };
@@ -364,5 +397,15 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].line, 5);
         assert!(banned("name = \"ring\"\n").is_empty());
+    }
+
+    #[test]
+    fn a_second_sqlite_is_found() {
+        let once = "[[package]]\nname = \"libsqlite3-sys\"\nversion = \"0.37.0\"\n";
+        assert!(doubled(once).is_empty());
+        let twice = format!("{once}\n[[package]]\nname = \"libsqlite3-sys\"\n");
+        let found = doubled(&twice);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].line, 6);
     }
 }

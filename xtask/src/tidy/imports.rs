@@ -78,6 +78,7 @@ const BANS: &[Ban] = &[
     },
     ban("weir-engine", "reqwest", "the engine reaches the network through a port"),
     ban("weir-engine", "sqlx", "the engine reaches the journal through a port"),
+    ban("weir-engine", "rusqlite", "the engine reaches the journal through a port"),
     ban("weir-store", "weir_core::event", "the store knows a fact's envelope, not its meaning"),
     ban("weir-store", "weir_core::session", "the store knows a fact's envelope, not its meaning"),
 ];

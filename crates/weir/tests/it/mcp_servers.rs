@@ -45,7 +45,7 @@ fn added(house: &TestInstallation) -> String {
         "fake",
         "--yes",
         "--env",
-        "MARK=m1",
+        "MARK=own-value",
         "--",
         "/bin/sh",
         "server.sh",
@@ -85,8 +85,8 @@ fn f4_a_server_is_added_shown_used_and_removed() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    assert!(!said.contains("m1"), "values are not shown: {said}");
-    assert!(!house.ok(&["config", "show"]).contains("m1"), "nor there");
+    assert!(!said.contains("own-value"), "values are not shown: {said}");
+    assert!(!house.ok(&["config", "show"]).contains("own-value"), "nor there");
     let list = house.json(&["mcp-servers", "list", "--json"]);
     assert_eq!((&list[0]["state"], &list[0]["tools"]), (&json!("approved"), &json!(1)));
     assert_eq!(list[0]["transport"], "stdio");
@@ -96,7 +96,7 @@ fn f4_a_server_is_added_shown_used_and_removed() {
     assert_eq!(shown["tools"][0]["called"], "mcp__fake__paint");
     assert_eq!(shown["hash"].as_str().map(str::len), Some(64));
     let said = run(&house, PAINT);
-    assert!(said.contains("called with blue, MARK=m1"), "{said}");
+    assert!(said.contains("called with blue, MARK=own-value"), "{said}");
     assert!(house.ok(&["mcp-servers", "restart", "fake"]).contains("works as approved"));
     house.ok(&["mcp-servers", "remove", "fake"]);
     assert_eq!(house.json(&["mcp-servers", "list", "--json"]), json!([]));

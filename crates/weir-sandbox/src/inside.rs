@@ -18,7 +18,7 @@ use rustix::process::{Pid, Resource, Rlimit, WaitOptions, wait};
 
 use crate::crossing::{self, PortDestination};
 use crate::inside_orders::{INSIDE, InsideMessage, InsideOrders, SandboxStage};
-use crate::process::{end_of, protect_process};
+use crate::process::{end_of, hung_up, protect_process};
 use crate::tier::NOT_BUILT;
 use crate::tier::namespaces::{self, SandboxLayout, WORKS};
 
@@ -81,6 +81,11 @@ fn run_shell(
     protect_process().map_err(|error| error.to_string())?;
     // Before the command starts, so that its first connection finds somebody.
     forward_ports(orders).map_err(|error| format!("the ways out of the sandbox: {error}"))?;
+    // One that was killed before the kernel was told to end us with it takes nothing along, and nobody would
+    // watch the command.
+    if hung_up(&io::stdin()) {
+        return Err("its supervisor is gone".into());
+    }
     // Said before: whoever kills this process after the next line leaves a command that has begun.
     send_message(&InsideMessage::Starting);
     let shell = spawn_shell(arguments, streams, orders)?;

@@ -2,7 +2,9 @@
 //! below one (`process_tree`).
 
 use std::io;
+use std::os::fd::AsFd;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{DumpableBehavior, WaitStatus};
 use weir_engine::ports::CommandEnd;
 
@@ -13,6 +15,13 @@ use weir_engine::ports::CommandEnd;
 /// When the kernel refuses.
 pub fn protect_process() -> io::Result<()> {
     Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
+}
+
+/// Whether whoever holds the other end of this socket closed it, which is what happens when it dies.
+pub(crate) fn hung_up(control: &impl AsFd) -> bool {
+    let mut fds = [PollFd::new(control, PollFlags::RDHUP)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    rustix::event::poll(&mut fds, Some(&now)).is_ok_and(|count| count > 0)
 }
 
 /// How a process ended.

@@ -165,8 +165,7 @@ impl Processes for SupervisedProcesses {
                 Vec::new()
             },
         };
-        let mut supervised = self.launch_command(spec).await?;
-        drive::until_started(&mut supervised).await?;
+        let supervised = drive::until_started(self.launch_command(spec).await?).await?;
         self.jobs.add_job(job, supervised).await
     }
 

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use weir_engine::ports::CommandEnd;
 
-use crate::process::protect_process;
+use crate::process::{hung_up, protect_process};
 use crate::process_tree::{descendants_of, freeze_and_kill};
 use crate::record::{CommandRecord, SyncLevel};
 use crate::supervise::reaper::ChildReaper;
@@ -224,15 +224,6 @@ fn send_report(mut control: &UnixStream, report: &SupervisorReport) -> Result<()
     line.push(b'\n');
     let sent = control.set_write_timeout(Some(REPORT_WAIT)).and_then(|()| control.write_all(&line));
     sent.map_err(|error| format!("the engine cannot be told: {error}"))
-}
-
-/// The engine closed its end, which is what happens when it dies.
-fn hung_up(control: &UnixStream) -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec};
-    let mut fds = [PollFd::new(control, PollFlags::RDHUP)];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let ready = rustix::event::poll(&mut fds, Some(&now));
-    ready.is_ok_and(|count| count > 0)
 }
 
 /// The way for progress, never waited for: it is not worth slowing a command down.

@@ -64,19 +64,36 @@ struct ForcedEnd {
 /// Waits until the command runs.
 ///
 /// # Errors
-/// Why it does not.
-pub(super) async fn until_started(supervised: &mut SupervisedCommand) -> Result<(), String> {
-    let SupervisedCommand { control, received, .. } = supervised;
-    let why = match timeout(START_PATIENCE, next_report(control, received)).await {
-        Ok(Some(SupervisorReport::Started)) => return Ok(()),
-        Ok(Some(SupervisorReport::Ended(ending))) => match ending.end {
+/// Why it does not; nothing of it is alive then.
+pub(super) async fn until_started(
+    mut supervised: SupervisedCommand,
+) -> Result<SupervisedCommand, String> {
+    let SupervisedCommand { control, received, .. } = &mut supervised;
+    match timeout(START_PATIENCE, next_report(control, received)).await {
+        Ok(Some(SupervisorReport::Started)) => Ok(supervised),
+        Ok(Some(SupervisorReport::Ended(ending))) => Err(match ending.end {
             CommandEnd::NotStarted { why } => why,
             other => format!("it ended before it was seen to start: {other:?}"),
-        },
-        Ok(None) => "its supervisor ended without a word".to_string(),
-        Err(_) => format!("its supervisor did not start it within {START_PATIENCE:?}"),
-    };
-    Err(why)
+        }),
+        Ok(None) => {
+            let why = "its supervisor ended without a word".into();
+            Err(end_unstarted(supervised, SupervisorLoss::Gone, why).await)
+        }
+        Err(_) => {
+            let why = format!("its supervisor did not start it within {START_PATIENCE:?}");
+            Err(end_unstarted(supervised, SupervisorLoss::OutOfTime, why).await)
+        }
+    }
+}
+
+/// Ends what there may be of a command whose supervisor did not say that it runs. Why it does not, with
+/// what it may have done before.
+async fn end_unstarted(supervised: SupervisedCommand, lost: SupervisorLoss, why: String) -> String {
+    let ending = by_force(supervised, lost).await;
+    match ending.end {
+        CommandEnd::NotStarted { .. } => why,
+        _ => format!("{why}, and parts of it may have run: {}", ending.output.trim()),
+    }
 }
 
 /// Follows the command to its end; nothing of it is alive when this returns.

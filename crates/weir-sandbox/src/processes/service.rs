@@ -91,9 +91,9 @@ impl SupervisedProcesses {
         let launched = tokio::task::spawn_blocking(move || {
             launch::launch_supervisor(&options, &command, line, CommandKind::Service)
         });
-        let mut supervised =
+        let launched =
             launched.await.unwrap_or_else(|error| Err(format!("starting it failed: {error}")))?;
-        drive::until_started(&mut supervised).await?;
+        let mut supervised = drive::until_started(launched).await?;
         let (input, output) = (supervised.input.take(), supervised.progress.take());
         let record = supervised.record.clone();
         let cancel = CancellationToken::new();

@@ -1,5 +1,7 @@
 //! Background jobs: listing, reading, writing, ending (T8).
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,6 +32,23 @@ async fn read_until(world: &World, job: &str, mark: &str) -> (JobInfo, String) {
         assert_eq!(info.end, None, "{mark:?} is not in {text:?}");
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn d6_a_job_whose_supervisor_dies_at_its_start_leaves_nothing_and_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("supervisor");
+    // One that is killed between the start of the command and its word about it.
+    let script = "#!/bin/sh\nsleep 1000 &\necho $! > \"${0%/*}/pid\"\n";
+    std::fs::write(&program, script).expect("written");
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("set");
+    let world = World::with(Tier::None, |options| options.program.clone_from(&program));
+    let why = world.processes.start_job(world.spec(1, "true")).await.expect_err("no word");
+    assert_eq!(why, "its supervisor ended without a word");
+    let started = std::fs::read_to_string(folder.path().join("pid")).expect("it was started");
+    let left = format!("/proc/{}/stat", started.trim());
+    let state = std::fs::read_to_string(&left).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "{state}");
 }
 
 async fn t8_a_job_can_be_listed_read_written_and_ended(tier: Tier) {

@@ -32,6 +32,10 @@ const POSTGRES: &str = "postgres.backup";
 /// Folders of the state that are no data: the archives themselves, and what only lives while a
 /// process does.
 const LEFT_OUT: [&str; 4] = ["backups", "egress", "jobs", "trust.lock"];
+/// What a folder with data has one of. A log whose database is gone counts: SQLite takes it for that of
+/// the database that is put beside it, and shows what it was before instead of what was restored.
+const DATA: [&str; 6] =
+    ["weir.db", "weir.db-wal", "server.db", "server.db-wal", "config.toml", "people"];
 /// What holds secrets that can be used.
 const KEYS: [&str; 4] = ["keys.toml", "mcp-tokens", "server.key", "master.key"];
 /// Folders deep that are looked at.
@@ -355,11 +359,7 @@ fn read_manifest(from: &Path) -> anyhow::Result<ArchiveManifest> {
 
 /// Data that is there already is moved aside, or is a reason to stop.
 fn make_room(of: &BackupOf<'_>, replace: bool) -> anyhow::Result<Vec<PathBuf>> {
-    let has_data = |folder: &Path| {
-        ["weir.db", "server.db", "config.toml", "people"]
-            .iter()
-            .any(|name| folder.join(name).exists())
-    };
+    let has_data = |folder: &Path| DATA.iter().any(|name| folder.join(name).exists());
     let full: Vec<ArchivedFolder> =
         of.archive_roots().into_iter().filter(|root| has_data(&root.folder)).collect();
     if let (false, Some(root)) = (replace, full.first()) {
@@ -500,6 +500,27 @@ mod tests {
         let error = restore_archive(&of, &file, true).await.expect_err("no backup");
         assert!(error.to_string().contains("no backup of Weir"), "{error}");
         assert_eq!(fs::read_to_string(to.state.join("weir.db")).expect("there"), "data");
+    }
+
+    #[tokio::test]
+    async fn d9_a_log_that_stayed_without_its_database_is_not_restored_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let from = dirs(&folder.path().join("from"));
+        drop(weir_store::SqliteStore::open(&from.state).expect("opens"));
+        let archive = folder.path().join("b.tar.gz");
+        let of = BackupOf { dirs: &from, database: "", keys: false };
+        write_archive(&of, &archive).await.expect("written");
+
+        // A damaged database was taken away by hand; the log that the last run left was not.
+        let to = dirs(&folder.path().join("to"));
+        put(&to.state.join("weir.db-wal"), "of another database");
+        let of = BackupOf { dirs: &to, database: "", keys: false };
+        let refused = restore_archive(&of, &archive, false).await.expect_err("there is a log");
+        assert!(refused.to_string().contains("--replace"), "{refused}");
+        let moved = restore_archive(&of, &archive, true).await.expect("moved aside");
+        assert_eq!(moved.len(), 1);
+        assert!(to.state.join("weir.db").is_file());
+        assert!(!to.state.join("weir.db-wal").exists());
     }
 
     #[test]

@@ -64,6 +64,7 @@ impl DatabasePlace {
     ) -> Result<DatabasePlace, StoreError> {
         private_folder(state_dir)?;
         let database = state_dir.join("weir.db");
+        refuse_log_alone(&database)?;
         private_file(&database)?;
         let wal = !options.safe_journal && network_file_system(state_dir).is_none();
         Ok(DatabasePlace { database, wal, max_pages: options.max_pages })
@@ -168,6 +169,24 @@ impl DatabasePlace {
         }
         Ok(found)
     }
+}
+
+/// Refuses to begin anew beside the log of a database that is gone: SQLite would remove the log, and
+/// what was written last may stand nowhere else.
+fn refuse_log_alone(database: &Path) -> Result<(), StoreError> {
+    let mut log = database.as_os_str().to_owned();
+    log.push("-wal");
+    // The log is looked at first: whoever makes a database makes it before its log.
+    let has_log = std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
+    if !has_log || database.exists() {
+        return Ok(());
+    }
+    Err(StoreError::Io {
+        doing: format!("opening {}", database.display()),
+        why: "it is gone, but the last facts of it are in its log, weir.db-wal: put weir.db back, or \
+              move weir.db-wal and weir.db-shm away too, to begin anew"
+            .to_string(),
+    })
 }
 
 /// Opens a database. Two programs that open a new one at once are in each other's way while it

@@ -456,6 +456,25 @@ async fn q2_a_log_that_is_kept_is_gone_on_with_and_never_grows_long() {
 }
 
 #[tokio::test]
+async fn d9_a_log_whose_database_is_gone_is_not_thrown_away() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store_in(folder.path());
+    store.keep_log();
+    let mut scribe = Scribe::new(&store, "one").await;
+    scribe.write(&store, 5).await;
+    drop(store);
+    let (database, aside) = (folder.path().join("weir.db"), folder.path().join("aside.db"));
+    fs::rename(&database, &aside).expect("it is ours");
+    let error = SqliteStore::open(folder.path()).map(drop).expect_err("facts are in the log");
+    assert!(error.to_string().contains("weir.db-wal"), "{error}");
+    assert!(!database.exists(), "no other one was made");
+    fs::rename(&aside, &database).expect("it is ours");
+    let store = store_in(folder.path());
+    let facts = store.read_records(&scribe.lease.session, 1, 9).await.expect("readable");
+    assert_eq!(facts.len(), 5);
+}
+
+#[tokio::test]
 async fn d9_deleted_text_does_not_stay_in_a_log_that_is_kept() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = store_in(folder.path());

@@ -62,7 +62,7 @@ use connect::DatabasePlace;
 use connection::SqliteConnection;
 use schedule::AgentCommand;
 use snapshots::SnapshotCommand;
-use threads::{ConnectionThreads, answer_of, job_of, on_own_thread};
+use threads::{ConnectionThreads, on_own_thread, read_job_of};
 use turns::JournalTurns;
 use writer::{ReplySender, WriterCommand, WriterCounters, WriterThread};
 
@@ -211,8 +211,8 @@ impl SqliteStore {
     /// # Errors
     /// [`StoreError::Damaged`] with the first fault.
     pub async fn check_integrity(&self) -> Result<(), StoreError> {
-        // It may take minutes: nothing waits behind it.
-        self.readers.run(read::check_integrity).await
+        // It may take minutes: no append waits behind it.
+        self.readers.run_read(read::check_integrity).await
     }
 
     /// Tells everyone who follows a session how long its journal is now.
@@ -226,12 +226,12 @@ impl SqliteStore {
     }
 
     /// Gives `work` a connection: that of the journal's thread as long as nothing else is asked of
-    /// it meanwhile, one of the readers' from then on.
+    /// it meanwhile, one of the readers' from then on. Whoever drops this does not want it any more.
     async fn read<T: Send + 'static>(
         &self,
         work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (job, answered) = job_of(move |connection| block_on(work(connection)));
+        let (job, awaited) = read_job_of(move |connection| block_on(work(connection)));
         let turn = self.turns.begin_read();
         if turn.is_some() {
             let Some(commands) = &self.commands else { return Err(thread_gone()) };
@@ -239,7 +239,7 @@ impl SqliteStore {
         } else {
             self.readers.submit_job(job)?;
         }
-        answer_of(answered).await
+        awaited.wait_for_answer().await
     }
 
     async fn send_command<T>(
@@ -324,7 +324,7 @@ impl Store for SqliteStore {
         self.send_command(WriterCommand::Index).await?;
         let words = words.to_string();
         // Over all sessions it may take long: no append waits behind it.
-        self.readers.run(move |c| read::search_passages(c, &words, limit)).await
+        self.readers.run_read(move |c| read::search_passages(c, &words, limit)).await
     }
 
     async fn write_snapshot(&self, snapshot: &SessionSnapshot) -> Result<(), StoreError> {
@@ -403,7 +403,7 @@ impl Store for SqliteStore {
         }
         let query = query.clone();
         if query.session.is_none() {
-            return self.readers.run(move |c| recall::recall_passages(c, &query)).await;
+            return self.readers.run_read(move |c| recall::recall_passages(c, &query)).await;
         }
         self.read(async move |c| recall::recall_passages(c, &query)).await
     }

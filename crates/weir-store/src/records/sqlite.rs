@@ -50,7 +50,7 @@ impl SqliteRecords {
     }
 
     async fn fetch_rows(&self, statement: SqlStatement) -> Result<Vec<SqliteRow>, StoreError> {
-        self.thread.run(|connection| block_on(connection.fetch_rows(READING, statement))).await
+        self.thread.run_read(|connection| block_on(connection.fetch_rows(READING, statement))).await
     }
 
     /// Runs one statement and announces it if it changed anything; how many rows.

@@ -4,11 +4,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::{FromSql, Value, ValueRef};
-use rusqlite::{CachedStatement, Connection, InterruptHandle, OpenFlags, Params, Row};
+use rusqlite::{CachedStatement, Connection, OpenFlags, Params, Row};
 use weir_engine::ports::StoreError;
 
 use super::error::database_error;
@@ -16,6 +17,9 @@ use crate::sql::{SqlConnection, SqlRow, SqlStatement, SqlValue};
 
 /// Prepared statements that are kept: about as many as there are texts.
 const STATEMENTS: usize = 96;
+/// Steps of a statement after which it is looked whether anybody still waits for it: a fraction of a
+/// millisecond.
+const STEPS_BETWEEN_LOOKS: i32 = 1000;
 
 /// A connection to a SQLite database.
 pub(crate) struct SqliteConnection {
@@ -147,9 +151,21 @@ impl SqliteConnection {
         self.inner.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep).map(drop)
     }
 
-    /// What ends a statement from another thread.
-    pub(crate) fn interrupt_handle(&self) -> InterruptHandle {
-        self.inner.get_interrupt_handle()
+    /// Ends every statement from now on with an error as soon as `given_up` is set, until the job has
+    /// ended. Asked for by the statement itself, since an interrupt from outside goes to whatever runs
+    /// just then, and would end what comes next, or the copying back of the log when it is closed.
+    pub(crate) fn stop_when(&mut self, given_up: Arc<AtomicBool>) -> rusqlite::Result<()> {
+        let handler = move || given_up.load(Ordering::Relaxed);
+        self.inner.progress_handler(STEPS_BETWEEN_LOOKS, Some(handler))
+    }
+
+    /// Makes it ready for other work, however the job before it ended: nobody's wish ends it, and it is
+    /// within no transaction.
+    pub(crate) fn end_job(&mut self) {
+        if let Err(error) = self.inner.progress_handler(0, None::<fn() -> bool>) {
+            tracing::debug!(%error, "a connection still heeds a former wish");
+        }
+        self.roll_back();
     }
 
     /// Closes it, and says when that did not succeed.

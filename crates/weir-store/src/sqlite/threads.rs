@@ -4,27 +4,26 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use rusqlite::InterruptHandle;
 use tokio::sync::oneshot;
 use weir_engine::ports::StoreError;
 
 use super::connection::SqliteConnection;
+use super::error::database_error;
 use crate::filesystem::io_error;
+use crate::sql::READING;
 
 const STARTING: &str = "starting a thread for the database";
-/// So often a statement that runs is told again to end: it may have been the one before it that heard.
-const INTERRUPT_AGAIN: Duration = Duration::from_millis(10);
 
 /// Work for a connection; it is told when there is none.
 pub(super) type ConnectionJob =
     Box<dyn FnOnce(Result<&mut SqliteConnection, StoreError>) + Send + 'static>;
 
-/// `work` as a job, and where its answer comes. Whoever does not wait for it any more is no error.
-pub(super) fn job_of<T: Send + 'static>(
+/// `work` as a job, and where its answer comes. It is done even if nobody waits for it any more.
+fn job_of<T: Send + 'static>(
     work: impl FnOnce(&mut SqliteConnection) -> Result<T, StoreError> + Send + 'static,
 ) -> (ConnectionJob, oneshot::Receiver<Result<T, StoreError>>) {
     let (answer, answered) = oneshot::channel();
@@ -34,10 +33,54 @@ pub(super) fn job_of<T: Send + 'static>(
     (job, answered)
 }
 
-/// The answer of a job.
-pub(super) async fn answer_of<T>(
+/// A read that is waited for. Whoever drops it does not want it any more: it is not begun, or it ends.
+pub(super) struct AwaitedRead<T> {
     answered: oneshot::Receiver<Result<T, StoreError>>,
-) -> Result<T, StoreError> {
+    given_up: GivenUp,
+}
+
+impl<T> AwaitedRead<T> {
+    /// What was read.
+    pub(super) async fn wait_for_answer(self) -> Result<T, StoreError> {
+        let AwaitedRead { answered, given_up } = self;
+        let answer = answer_of(answered).await;
+        drop(given_up);
+        answer
+    }
+}
+
+/// Set once nobody waits any more.
+struct GivenUp(Arc<AtomicBool>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// `work`, which only reads, as a job.
+pub(super) fn read_job_of<T: Send + 'static>(
+    work: impl FnOnce(&mut SqliteConnection) -> Result<T, StoreError> + Send + 'static,
+) -> (ConnectionJob, AwaitedRead<T>) {
+    let (answer, answered) = oneshot::channel();
+    let given_up = Arc::new(AtomicBool::new(false));
+    let awaited = AwaitedRead { answered, given_up: GivenUp(Arc::clone(&given_up)) };
+    let job: ConnectionJob = Box::new(move |connection| {
+        if given_up.load(Ordering::Relaxed) {
+            return;
+        }
+        let read = connection.and_then(|connection| {
+            let stops = connection.stop_when(given_up);
+            stops.map_err(|error| database_error(READING, &error))?;
+            work(connection)
+        });
+        let _ = answer.send(read);
+    });
+    (job, awaited)
+}
+
+/// The answer of a job.
+async fn answer_of<T>(answered: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
     answered.await.map_err(|_| StoreError::Io {
         doing: "working with the database".to_string(),
         why: "it ended without an answer: try again".to_string(),
@@ -45,7 +88,8 @@ pub(super) async fn answer_of<T>(
 }
 
 /// Does `job`, and says whether it came to its end. A panic is a bug of what it reads; it must not take
-/// the thread with it, on which others rely. The connection may then be within a transaction.
+/// the thread with it, on which others rely. Whoever goes on with the connection ends the job first
+/// ([`SqliteConnection::end_job`]).
 pub(super) fn run_job(
     job: ConnectionJob,
     connection: Result<&mut SqliteConnection, StoreError>,
@@ -85,8 +129,6 @@ struct JobQueue {
     /// Threads that live, and those of them that wait for work.
     threads: usize,
     idle: usize,
-    /// What ends the statements that run, of each connection.
-    interrupts: Vec<InterruptHandle>,
     closed: bool,
 }
 
@@ -112,6 +154,19 @@ impl ConnectionThreads {
         let (job, answered) = job_of(work);
         self.submit_job(job)?;
         answer_of(answered).await
+    }
+
+    /// The same for `work` that only reads: it ends when nobody waits for it any more.
+    ///
+    /// # Errors
+    /// As [`ConnectionThreads::run`].
+    pub(crate) async fn run_read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SqliteConnection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (job, read) = read_job_of(work);
+        self.submit_job(job)?;
+        read.wait_for_answer().await
     }
 
     pub(super) fn submit_job(&self, job: ConnectionJob) -> Result<(), StoreError> {
@@ -145,18 +200,11 @@ impl ConnectionThreads {
         Ok(())
     }
 
-    /// Ends what runs, for which nobody waits any more, and closes the connections.
+    /// Waits for what was asked for (a read for which nobody waits any more ends by itself) and closes
+    /// the connections.
     pub(crate) fn close(&self) {
-        let mut queue = self.jobs.lock_queue();
-        queue.closed = true;
-        queue.waiting.clear();
+        self.jobs.lock_queue().closed = true;
         self.jobs.changed.notify_all();
-        while queue.threads > 0 {
-            queue.interrupts.iter().for_each(InterruptHandle::interrupt);
-            let waited = self.jobs.changed.wait_timeout(queue, INTERRUPT_AGAIN);
-            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        drop(queue);
         let started =
             std::mem::take(&mut *self.started.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in started {
@@ -185,15 +233,15 @@ impl SharedJobs {
             let ended = match &mut connection {
                 Some(connection) => run_job(job, Ok(connection)),
                 None => match (self.connect)() {
-                    Ok(opened) => {
-                        self.lock_queue().interrupts.push(opened.interrupt_handle());
-                        run_job(job, Ok(connection.insert(opened)))
-                    }
+                    Ok(opened) => run_job(job, Ok(connection.insert(opened))),
                     Err(error) => run_job(job, Err(error)),
                 },
             };
             if !ended {
                 connection = None;
+            }
+            if let Some(connection) = &mut connection {
+                connection.end_job();
             }
         }
     }
@@ -201,11 +249,11 @@ impl SharedJobs {
     fn next_job(&self) -> Option<ConnectionJob> {
         let mut queue = self.lock_queue();
         loop {
-            if queue.closed {
-                return None;
-            }
             if let Some(job) = queue.waiting.pop_front() {
                 return Some(job);
+            }
+            if queue.closed {
+                return None;
             }
             queue.idle += 1;
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
@@ -214,32 +262,40 @@ impl SharedJobs {
     }
 }
 
-/// A thread that ends, even by a panic, makes room for another. Its connection is closed by then.
+/// A thread that ends, even by a panic, makes room for another.
 struct LeavingThread<'a>(&'a SharedJobs);
 
 impl Drop for LeavingThread<'_> {
     fn drop(&mut self) {
         self.0.lock_queue().threads -= 1;
-        self.0.changed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
     use futures::executor::block_on;
 
     use super::*;
 
-    #[test]
-    fn d9_work_that_panics_takes_nobody_along() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let database = folder.path().join("some.db");
+    /// One thread with an empty database.
+    fn thread_in(folder: &Path) -> ConnectionThreads {
+        let database = folder.join("some.db");
         std::fs::write(&database, "").expect("writable");
         let connect = move || {
             SqliteConnection::open(&database, Duration::ZERO)
-                .map_err(|error| super::super::error::database_error("opening", &error))
+                .map_err(|error| database_error("opening", &error))
         };
-        let threads = ConnectionThreads::new("test", 1, connect);
+        ConnectionThreads::new("test", 1, connect)
+    }
+
+    #[test]
+    fn d9_work_that_panics_takes_nobody_along() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let threads = thread_in(folder.path());
         let panics = threads.run::<()>(|connection| {
             connection.begin_writing("beginning")?;
             panic!("a bug in what is read")
@@ -253,5 +309,37 @@ mod tests {
         let (panicked, counted) = block_on(async { futures::join!(panics, counts) });
         assert!(panicked.is_err());
         assert_eq!(counted.expect("it is served"), 1);
+    }
+
+    const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+      SELECT count(*) FROM n";
+
+    #[test]
+    fn d9_a_read_that_nobody_waits_for_ends_and_one_that_waits_is_not_begun() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let threads = thread_in(folder.path());
+        let (begins, begun) = channel();
+        let (job, endless) = read_job_of(move |connection| {
+            begins.send(()).expect("somebody listens");
+            connection.at_one_moment("counting", |work| work.read_rows("counting", ENDLESS, []))
+        });
+        threads.submit_job(job).expect("it is taken");
+        let (begins_too, begun_too) = channel();
+        let (job, behind) = read_job_of(move |_| {
+            begins_too.send(()).expect("somebody listens");
+            Ok(())
+        });
+        threads.submit_job(job).expect("it is taken");
+        begun.recv().expect("it is begun");
+        drop((endless, behind));
+        // A wish of whoever was before ends nothing of this.
+        let counted = threads.run(|connection| {
+            connection.run_statement("writing", "CREATE TABLE t (n)", [])?;
+            let many = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
+              WHERE i < 100000) SELECT i FROM n";
+            Ok(connection.read_rows("counting", many, [])?.len())
+        });
+        assert_eq!(block_on(counted).expect("it is served"), 100_000);
+        assert!(begun_too.recv().is_err(), "nobody waited for it");
     }
 }

@@ -260,6 +260,8 @@ impl WriterThread {
 
     /// Everything but appends. Nobody waiting for an answer is no error.
     fn serve_command(&mut self, command: WriterCommand) {
+        // What one command left open would hold back the next, which then was never committed.
+        self.connection.roll_back();
         match command {
             WriterCommand::Append(append, answer) => {
                 self.append_group(vec![SqlitePendingAppend::new(*append, answer)]);
@@ -333,9 +335,8 @@ impl WriterThread {
     }
 
     fn serve_read(&mut self, job: ConnectionJob) {
-        if !run_job(job, Ok(&mut self.connection)) {
-            self.connection.roll_back();
-        }
+        run_job(job, Ok(&mut self.connection));
+        self.connection.end_job();
     }
 
     /// Runs a transaction that need not survive a power cut: leases end with the boot anyway. In a

@@ -183,3 +183,16 @@ async fn d1_an_unknown_database_is_refused_with_a_sentence() {
         assert!(!refused.contains("secret"), "{refused}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d9_what_was_removed_is_not_left_in_the_log_of_the_server() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let records = SqliteRecords::open(folder.path()).await.expect("a new one");
+    let secret = RecordEntry { text: "xyzzysecret".into(), ..entry("token", "t1", "ada") };
+    records.put(&secret, None).await.expect("writable");
+    assert!(records.remove("token", "t1").await.expect("writable"));
+    drop(records);
+    assert!(!folder.path().join("server.db-wal").exists(), "whoever closes it copies it back");
+    let bytes = std::fs::read(folder.path().join("server.db")).expect("readable");
+    assert!(!bytes.windows(11).any(|window| window == b"xyzzysecret"));
+}

@@ -45,7 +45,10 @@ impl StoredLine {
             what: format!("an audit entry of session {}", entry.session),
             why: e.to_string(),
         })?;
-        let n = n + 1;
+        let n = n.checked_add(1).ok_or_else(|| StoreError::Damaged {
+            what: "the audit chain".to_string(),
+            why: format!("its last line has the number {n}: restore the database from a backup"),
+        })?;
         Ok(StoredLine {
             n,
             ts: entry.ts,

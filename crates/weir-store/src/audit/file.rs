@@ -123,8 +123,9 @@ impl AuditFolder {
             let (length, in_file) = current.measure_file_end(&folder).map_err(|e| failed(&e))?;
             let done = in_file.max(exported);
             let mut text = String::new();
-            if done + 1 < first.n {
-                for line in missing(done + 1, first.n - 1)? {
+            let next = done.saturating_add(1);
+            if next < first.n {
+                for line in missing(next, first.n - 1)? {
                     text.push_str(&line.render_json_line());
                 }
             }

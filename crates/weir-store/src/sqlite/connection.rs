@@ -2,7 +2,7 @@
 //! use them. What is asked of it is done when the call returns: the futures of [`SqlConnection`] are
 //! ready at once. Not here: how a database is opened (`connect`), and who has which connection.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -21,6 +21,22 @@ const STATEMENTS: usize = 96;
 /// millisecond.
 const STEPS_BETWEEN_LOOKS: i32 = 1000;
 
+/// A database may be from elsewhere, as in a backup that somebody gave: what its schema brings along
+/// (triggers, views, functions in it) does not run, and no statement writes into it past SQLite.
+const SCHEMA_SETTINGS: [(DbConfig, bool); 5] = [
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false),
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+    (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+    (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+];
+
+/// A path that SQLite takes for nothing else: as it is built here, a name that begins with `file:` is an
+/// address to it.
+pub(super) fn plain_path(path: &Path) -> PathBuf {
+    Path::new(".").join(path)
+}
+
 /// A connection to a SQLite database.
 pub(crate) struct SqliteConnection {
     inner: Connection,
@@ -29,11 +45,13 @@ pub(crate) struct SqliteConnection {
 impl SqliteConnection {
     /// Opens a file that exists. Where another program is in the way, a statement waits for so long.
     pub(crate) fn open(database: &Path, wait: Duration) -> rusqlite::Result<SqliteConnection> {
-        // Neither made where there is none, nor read as the address of something else.
+        // It is not made where there is none.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let inner = Connection::open_with_flags(database, flags)?;
+        let inner = Connection::open_with_flags(plain_path(database), flags)?;
         inner.busy_timeout(wait)?;
-        inner.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
+        for (setting, value) in SCHEMA_SETTINGS {
+            inner.set_db_config(setting, value)?;
+        }
         inner.set_prepared_statement_cache_capacity(STATEMENTS);
         Ok(SqliteConnection { inner })
     }
@@ -285,5 +303,17 @@ impl SqlConnection for SqliteConnection {
         statement: SqlStatement,
     ) -> Result<(), StoreError> {
         self.change_rows(doing, statement).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d9_a_path_is_never_read_as_an_address() {
+        let opened = SqliteConnection::open(Path::new("file:weir.db?mode=memory"), Duration::ZERO);
+        assert!(opened.is_err(), "there is no file of that name");
+        assert_eq!(plain_path(Path::new("/a/weir.db")), Path::new("/a/weir.db"));
     }
 }

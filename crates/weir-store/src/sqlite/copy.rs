@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weir_engine::ports::StoreError;
 
-use super::connection::SqliteConnection;
+use super::connection::{SqliteConnection, plain_path};
 use super::error::database_error;
 use super::threads::on_own_thread;
 use crate::filesystem::{io_error, private_file};
@@ -33,7 +33,8 @@ pub async fn copy_sqlite(database: &Path, to: &Path) -> Result<(), StoreError> {
 pub(super) fn copy_into(connection: &mut SqliteConnection, to: &Path) -> Result<(), StoreError> {
     let doing = format!("writing the backup {}", to.display());
     let refused = |why: &str| StoreError::Io { doing: doing.clone(), why: why.to_string() };
-    let Some(text) = to.to_str() else {
+    let place = plain_path(to);
+    let Some(text) = place.to_str() else {
         return Err(refused("the path is not valid UTF-8: choose another name"));
     };
     if to.exists() {

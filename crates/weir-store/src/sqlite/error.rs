@@ -35,6 +35,8 @@ pub(crate) fn database_error(doing: &str, error: &Error) -> StoreError {
                 _ => refused(text),
             }
         }
+        // Without the text of the statement, which says nothing to whoever reads this.
+        Error::SqlInputError { msg, .. } => refused(msg.clone()),
         Error::FromSqlConversionFailure(..)
         | Error::IntegralValueOutOfRange(..)
         | Error::InvalidColumnType(..)
@@ -56,4 +58,18 @@ fn plain_code(extended: i32) -> i32 {
 /// The same error for each of those who waited for one transaction.
 pub(crate) fn clone_error(error: &StoreError) -> StoreError {
     error.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d9_a_statement_that_does_not_fit_the_database_is_not_quoted() {
+        let connection = rusqlite::Connection::open_in_memory().expect("there is memory");
+        let refused = connection.prepare("SELECT nothing FROM sqlite_schema").map(drop);
+        let error = database_error("reading", &refused.expect_err("no such column")).to_string();
+        assert!(error.contains("no such column: nothing"), "{error}");
+        assert!(!error.contains("SELECT"), "{error}");
+    }
 }

@@ -55,7 +55,7 @@ pub(super) fn read_records(
             Ok(())
         })?;
         let read = records.len() as u64;
-        if read < (facts + 1).saturating_sub(first).min(limit as u64) {
+        if read < facts.saturating_add(1).saturating_sub(first).min(limit as u64) {
             return Err(damaged(format!("fact {} of {facts} is missing", first + read)));
         }
         Ok(records)

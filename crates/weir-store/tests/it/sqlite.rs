@@ -328,6 +328,53 @@ async fn d9_no_damage_ever_shortens_a_journal() {
     assert!(noticed > 10, "{noticed} pages noticed");
 }
 
+/// Changes a database behind the store's back.
+fn tamper(folder: &Path, sql: &str) {
+    let connection = rusqlite::Connection::open(folder.join("weir.db")).expect("it is a database");
+    connection.execute_batch(sql).expect("it is plain SQL");
+    connection.close().expect("written");
+}
+
+#[tokio::test]
+async fn d9_nothing_runs_that_a_database_brings_along() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store_in(folder.path());
+    let mut scribe = Scribe::new(&store, "one").await;
+    scribe.write_audited(&store, "before").await;
+    drop(store);
+    let forgets = "CREATE TRIGGER forgets AFTER INSERT ON facts BEGIN DELETE FROM audit; END";
+    tamper(folder.path(), forgets);
+    let store = store_in(folder.path());
+    scribe.write_audited(&store, "after").await;
+    assert_eq!(store.audit_lines(1, 9).await.expect("readable").len(), 2);
+    drop(store);
+    let asks =
+        "DROP TABLE asks; CREATE VIEW asks AS SELECT 'one' AS session, 'a' AS name, 1 AS seq";
+    tamper(folder.path(), asks);
+    let error = store_in(folder.path()).open_asks().await.expect_err("a view is no table");
+    assert!(error.to_string().contains("prohibited"), "{error}");
+}
+
+#[tokio::test]
+async fn d9_numbers_that_cannot_be_are_damage() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store_in(folder.path());
+    let mut scribe = Scribe::new(&store, "one").await;
+    scribe.write_audited(&store, "one").await;
+    drop(store);
+    tamper(folder.path(), "UPDATE sessions SET facts = -1");
+    let store = store_in(folder.path());
+    let session = scribe.lease.session.clone();
+    let error = store.read_records(&session, 1, 9).await.expect_err("there are not so many");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    drop(store);
+    tamper(folder.path(), "UPDATE sessions SET facts = 1; UPDATE audit SET n = -1");
+    let store = store_in(folder.path());
+    let error = store.append(scribe.next_audited("two")).await.expect_err("nothing follows");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    store.append(scribe.next(1)).await.expect("it has no audit line, and the store lives");
+}
+
 #[tokio::test]
 async fn d9_what_is_no_database_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().expect("a temporary folder");

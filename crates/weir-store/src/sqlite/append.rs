@@ -120,6 +120,7 @@ impl WriterThread {
         &mut self,
         group: &[SqlitePendingAppend],
     ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+        self.sync_again()?;
         self.connection.begin_writing(DOING)?;
         let ground = match self.read_group_state(group) {
             Ok(ground) => ground,

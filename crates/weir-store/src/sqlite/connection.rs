@@ -40,6 +40,9 @@ pub(super) fn plain_path(path: &Path) -> PathBuf {
 /// A connection to a SQLite database.
 pub(crate) struct SqliteConnection {
     inner: Connection,
+    /// A change was refused, perhaps after it was written to the log: whoever reads the log anew may
+    /// find it there.
+    pub(crate) has_refused: bool,
 }
 
 impl SqliteConnection {
@@ -53,7 +56,7 @@ impl SqliteConnection {
             inner.set_db_config(setting, value)?;
         }
         inner.set_prepared_statement_cache_capacity(STATEMENTS);
-        Ok(SqliteConnection { inner })
+        Ok(SqliteConnection { inner, has_refused: false })
     }
 
     /// Runs statements that stand in one text and need no values. They are not kept.
@@ -74,6 +77,7 @@ impl SqliteConnection {
         values: impl Params,
     ) -> Result<u64, StoreError> {
         let done = self.prepare_kept(sql).and_then(|mut statement| statement.execute(values));
+        self.has_refused |= done.is_err();
         done.map(|rows| rows as u64).map_err(|error| database_error(doing, &error))
     }
 
@@ -294,6 +298,7 @@ impl SqlConnection for SqliteConnection {
         statement: SqlStatement,
     ) -> Result<u64, StoreError> {
         let done = self.prepare_bound(&statement).and_then(|mut prepared| prepared.raw_execute());
+        self.has_refused |= done.is_err();
         done.map(|rows| rows as u64).map_err(|error| database_error(doing, &error))
     }
 

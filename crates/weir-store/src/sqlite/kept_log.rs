@@ -44,7 +44,9 @@ impl WriterThread {
     /// to stay is left to whoever opens the database next.
     pub(super) fn finish(mut self) {
         let asked = self.wal && self.counters.keeps_log.load(Ordering::Relaxed);
-        let keep = asked && self.has_clean_log() && !self.has_long_log();
+        // What was refused must not come back with the log.
+        let sound = asked && !self.connection.has_refused;
+        let keep = sound && self.has_clean_log() && !self.has_long_log();
         let closed =
             self.connection.keep_log_when_closed(keep).and_then(|()| self.connection.close());
         if let Err(error) = closed {
@@ -107,7 +109,7 @@ mod tests {
         reader.execute_batch("BEGIN; SELECT * FROM sessions").expect("readable");
         first.empty_log();
         assert!(first.unclean_log, "it is read in");
-        assert_eq!(first.unclean_note().expect("readable").as_deref(), Some("1"));
+        assert!(first.unclean_note().expect("readable").is_some());
         first.finish();
         let mut third = writer(folder.path(), true);
         assert!(!third.has_clean_log(), "it is read in");
@@ -121,5 +123,35 @@ mod tests {
         assert_eq!(fourth.unclean_note().expect("readable"), None);
         fourth.finish();
         assert!(log.exists(), "it may stay again");
+    }
+
+    #[test]
+    fn d9_who_clears_the_note_of_one_deletion_leaves_that_of_the_next() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut writer = writer(folder.path(), true);
+        let mut note = || {
+            let noted = writer.connection.run_statement(NOTING, statements::NOTE_UNCLEAN, []);
+            noted.expect("writable");
+            writer.unclean_note().expect("readable").expect("just noted")
+        };
+        let (first, second) = (note(), note());
+        assert_ne!(first, second);
+        let cleared = writer.connection.run_statement(NOTING, statements::CLEAR_UNCLEAN, [second]);
+        assert_eq!(cleared.expect("writable"), 1);
+        let noted = writer.connection.run_statement(NOTING, statements::NOTE_UNCLEAN, []);
+        noted.expect("writable");
+        // Somebody who saw the first note empties the log only now.
+        let late = writer.connection.run_statement(NOTING, statements::CLEAR_UNCLEAN, [first]);
+        assert_eq!(late.expect("writable"), 0);
+        writer.finish();
+    }
+
+    #[test]
+    fn d2_a_change_that_was_refused_does_not_come_back_with_the_log() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut writer = writer(folder.path(), true);
+        writer.connection.commit_changes("committing").expect_err("nothing was begun");
+        writer.finish();
+        assert!(!folder.path().join("weir.db-wal").exists(), "it was copied back");
     }
 }

@@ -103,12 +103,13 @@ pub(super) const NOTE_INDEXED: &str = "INSERT INTO settings (key, value)
 pub(super) const HAS_UNINDEXED: &str = "SELECT EXISTS (SELECT 1 FROM passages WHERE id > coalesce(
   (SELECT CAST(value AS INTEGER) FROM settings WHERE key = 'passages_indexed'), 0))";
 
-/// Whether there may be deleted text in the write-ahead log, and of how many deletions.
+/// Whether there may be deleted text in the write-ahead log; which deletion noted that last.
 pub(super) const UNCLEAN: &str = "SELECT value FROM settings WHERE key = 'log_unclean'";
 
+/// By a number that no other deletion has: who clears the note of one leaves that of the next.
 pub(super) const NOTE_UNCLEAN: &str =
-    "INSERT INTO settings (key, value) VALUES ('log_unclean', '1')
-  ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(settings.value AS INTEGER) + 1 AS TEXT)";
+    "INSERT INTO settings (key, value) VALUES ('log_unclean', lower(hex(randomblob(16))))
+  ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
 pub(super) const CLEAR_UNCLEAN: &str =
     "DELETE FROM settings WHERE key = 'log_unclean' AND value = ?1";

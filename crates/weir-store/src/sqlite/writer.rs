@@ -121,6 +121,9 @@ pub(super) struct WriterThread {
     pub(super) connection: SqliteConnection,
     database: PathBuf,
     pub(super) wal: bool,
+    /// Whether commits are synced. Only what need not survive a power cut is committed while they are
+    /// not.
+    syncs: bool,
     pub(super) audit: AuditFolder,
     /// Last audit line that is known to stand in its file, and what the database says of it.
     pub(super) exported: u64,
@@ -146,6 +149,7 @@ impl WriterThread {
             connection: place.connect_writer()?,
             database: place.database.clone(),
             wal: place.wal,
+            syncs: true,
             audit: AuditFolder::new(state_dir),
             exported: 0,
             exported_stored: 0,
@@ -260,16 +264,13 @@ impl WriterThread {
 
     /// Everything but appends. Nobody waiting for an answer is no error.
     fn serve_command(&mut self, command: WriterCommand) {
-        // What one command left open would hold back the next, which then was never committed.
-        self.connection.roll_back();
+        self.tidy_connection();
         match command {
             WriterCommand::Append(append, answer) => {
                 self.append_group(vec![SqlitePendingAppend::new(*append, answer)]);
             }
             WriterCommand::Acquire(session, owner, answer) => {
-                let given_back = self.give_back_owed(|lease| lease.session == session);
-                let taken = |()| self.without_sync(|me| me.acquire_lease(&session, &owner));
-                let _ = answer.send(given_back.and_then(taken));
+                let _ = answer.send(self.take_lease(&session, &owner));
             }
             WriterCommand::Release(lease, answer) => {
                 let given_back = self.without_sync(|me| me.release_lease(&lease));
@@ -334,6 +335,20 @@ impl WriterThread {
         }
     }
 
+    /// What one command left open would hold back the next, which then was never committed.
+    fn tidy_connection(&mut self) {
+        self.connection.roll_back();
+        if let Err(error) = self.sync_again() {
+            tracing::debug!(%error, "commits are not synced yet");
+        }
+    }
+
+    /// Gives it, after what is owed of an earlier one was given back.
+    fn take_lease(&mut self, session: &SessionId, owner: &str) -> Result<Lease, StoreError> {
+        self.give_back_owed(|lease| lease.session == *session)?;
+        self.without_sync(|me| me.acquire_lease(session, owner))
+    }
+
     fn serve_read(&mut self, job: ConnectionJob) {
         run_job(job, Ok(&mut self.connection));
         self.connection.end_job();
@@ -346,14 +361,26 @@ impl WriterThread {
         work: impl FnOnce(&mut WriterThread) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if self.wal {
+            self.syncs = false;
             self.set_quietly("PRAGMA synchronous = NORMAL");
         }
         let result = self.in_transaction("writing the lease", work);
-        if self.wal {
-            let full = self.connection.run_batch("PRAGMA synchronous = FULL");
-            full.map_err(|error| database_error("going back to full syncs", &error))?;
-        }
+        self.sync_again()?;
         result
+    }
+
+    /// Goes back to commits that are synced. Where that was refused before, it is tried again: nothing
+    /// may be acknowledged that a power cut could take.
+    pub(super) fn sync_again(&mut self) -> Result<(), StoreError> {
+        if self.syncs {
+            return Ok(());
+        }
+        // Within a transaction it could not be set.
+        self.connection.roll_back();
+        let full = self.connection.run_batch("PRAGMA synchronous = FULL");
+        full.map_err(|error| database_error("going back to full syncs", &error))?;
+        self.syncs = true;
+        Ok(())
     }
 
     pub(super) fn in_transaction<T>(
@@ -472,5 +499,41 @@ impl WriterThread {
         if let Err(error) = self.connection.run_batch(sql) {
             tracing::debug!(%error, sql, "housekeeping of the database failed");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::connect::SqliteOptions;
+    use super::*;
+
+    #[test]
+    fn d2_commits_are_synced_again_where_that_was_refused_before() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = DatabasePlace::prepare_database(folder.path(), &SqliteOptions::default());
+        let place = place.expect("a place");
+        let opened = WriterThread::open(folder.path(), &place, Arc::default());
+        let mut writer = opened.expect("it opens");
+        let mut level_after = |leave: &dyn Fn(&mut WriterThread)| {
+            leave(&mut writer);
+            let (answer, _answered) = oneshot::channel();
+            writer.serve_command(WriterCommand::Paused(answer));
+            writer.connection.read_number("PRAGMA synchronous", 0).expect("a number")
+        };
+        let full = level_after(&|_| {});
+        let session = SessionId::new("one");
+        let release = Lease { session, epoch: 1 };
+        let after_lease = level_after(&|me| {
+            me.without_sync(|me| me.release_lease(&release)).expect("writable");
+        });
+        assert_eq!(after_lease, full);
+        // What a failing disk leaves: a transaction that is open, and the level that leases have.
+        let after_failure = level_after(&|me| {
+            me.syncs = false;
+            me.set_quietly("PRAGMA synchronous = NORMAL");
+            me.connection.begin_writing("writing the lease").expect("it is free");
+        });
+        assert_eq!(after_failure, full);
+        writer.finish();
     }
 }

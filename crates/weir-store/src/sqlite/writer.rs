@@ -135,6 +135,8 @@ pub(super) struct WriterThread {
     pub(super) unclean_log: bool,
     /// There may be passages outside the index.
     pub(super) unindexed: bool,
+    /// Searches that wait until every passage is in the index.
+    index_awaited: Vec<ReplySender<()>>,
     /// What is touched after each commit of facts, for whoever follows a session.
     marker: Option<File>,
 }
@@ -157,6 +159,7 @@ impl WriterThread {
             unchecked_bytes: 0,
             unclean_log: false,
             unindexed: false,
+            index_awaited: Vec::new(),
             marker: ChangeMarker::of_facts(state_dir).open_marker(),
         })
     }
@@ -183,6 +186,15 @@ impl WriterThread {
 
     /// The next command; meanwhile, when there is none, the work that can wait.
     fn next(&mut self, commands: &Receiver<WriterCommand>) -> Option<WriterCommand> {
+        while !self.index_awaited.is_empty() {
+            // One batch between two commands: many passages may wait, and appends go on.
+            self.index_for_searches();
+            match commands.try_recv() {
+                Ok(command) => return Some(command),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => {}
+            }
+        }
         match commands.try_recv() {
             Ok(command) => return Some(command),
             Err(TryRecvError::Disconnected) => return None,
@@ -330,7 +342,7 @@ impl WriterThread {
             WriterCommand::SettleRecipe { recipe, answer } => {
                 let _ = answer.send(block_on(forget_recipe(&mut self.connection, &recipe)));
             }
-            WriterCommand::Index(answer) => drop(answer.send(self.index_all())),
+            WriterCommand::Index(answer) => self.index_awaited.push(answer),
             WriterCommand::Read(job) => self.serve_read(job),
         }
     }
@@ -467,10 +479,19 @@ impl WriterThread {
         }
     }
 
-    fn index_all(&mut self) -> Result<(), StoreError> {
-        while self.index_some()? {}
-        self.unindexed = false;
-        Ok(())
+    /// Indexes some passages, and answers those who wait for all when there are no more.
+    fn index_for_searches(&mut self) {
+        let indexed = match self.index_some() {
+            Ok(true) => return,
+            Ok(false) => {
+                self.unindexed = false;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        };
+        for answer in std::mem::take(&mut self.index_awaited) {
+            let _ = answer.send(indexed.clone());
+        }
     }
 
     /// Indexes some passages and says whether there are more.

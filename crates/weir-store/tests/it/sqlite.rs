@@ -572,3 +572,26 @@ async fn q6_many_read_at_once_while_others_write() {
         210
     );
 }
+
+#[tokio::test]
+async fn d2_an_append_does_not_wait_until_a_search_has_its_index() {
+    const PASSAGES: u64 = 20_000;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = store_in(folder.path());
+    let mut scribe = Scribe::new(&store, "one").await;
+    let mut many = scribe.next(1);
+    many.texts = (0..PASSAGES).map(|_| crate::support::indexed(1, "weave")).collect();
+    store.append(many.clone()).await.expect("it fits");
+    scribe.wrote(&many);
+    let beside = rusqlite::Connection::open(folder.path().join("weir.db")).expect("a database");
+    let search = async { store.search_passages("weave", 9).await.expect("readable").len() };
+    let append = async {
+        store.append(scribe.next(1)).await.expect("it fits");
+        let indexed = "SELECT coalesce(max(CAST(value AS INTEGER)), 0) FROM settings
+            WHERE key = 'passages_indexed'";
+        beside.query_row(indexed, [], |row| row.get::<_, i64>(0)).expect("readable")
+    };
+    let (found, indexed) = tokio::join!(search, append);
+    assert!(indexed.cast_unsigned() < PASSAGES, "{indexed} came before the append");
+    assert_eq!(found, 9, "a search finds what was written before it");
+}

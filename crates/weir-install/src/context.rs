@@ -400,10 +400,10 @@ impl InstallationContext {
     }
 
     /// Has the store leave its write-ahead log when it is closed, if it is short
-    /// ([`SqliteStore::keep_log`]): for what runs sessions. Other commands tidy up as they end.
-    pub fn keep_log(&self) {
+    /// ([`SqliteStore::keep_write_ahead_log`]): for what runs sessions. Other commands tidy up as they end.
+    pub fn keep_write_ahead_log(&self) {
         if let Some(store) = self.store.get() {
-            store.keep_log();
+            store.keep_write_ahead_log();
         }
     }
 

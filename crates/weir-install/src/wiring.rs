@@ -143,7 +143,7 @@ pub fn principal_name(cx: &InstallationContext) -> String {
 pub async fn open_engine(cx: &InstallationContext, label: &str) -> anyhow::Result<Engine> {
     let store = cx.session_store()?;
     // Whoever waits for the end of a run does not wait for the log of its database.
-    cx.keep_log();
+    cx.keep_write_ahead_log();
     engine_on(cx, label, store).await
 }
 

@@ -31,9 +31,10 @@ use weir_engine::ports::{
 mod append;
 pub(crate) mod connect;
 pub(crate) mod connection;
+pub(crate) mod connection_threads;
 mod copy;
 pub(crate) mod error;
-mod kept_log;
+mod journal_turns;
 mod knowledge;
 mod owed;
 mod read;
@@ -41,8 +42,7 @@ mod recall;
 mod schedule;
 mod snapshots;
 mod statements;
-pub(crate) mod threads;
-mod turns;
+mod write_ahead_log;
 mod writer;
 
 pub use copy::copy_sqlite;
@@ -60,10 +60,10 @@ use crate::tables::{
 };
 use connect::DatabasePlace;
 use connection::SqliteConnection;
+use connection_threads::{ConnectionThreads, on_own_thread, read_job_of};
+use journal_turns::JournalTurns;
 use schedule::AgentCommand;
 use snapshots::SnapshotCommand;
-use threads::{ConnectionThreads, on_own_thread, read_job_of};
-use turns::JournalTurns;
 use writer::{ReplySender, WriterCommand, WriterCounters, WriterThread};
 
 /// How long new facts may wait for company before those who follow a session look.
@@ -81,7 +81,7 @@ const READERS: usize = 4;
 /// again before it goes on.
 ///
 /// Dropping it waits for what was sent to it and closes the file: whoever does that last copies the
-/// write-ahead log back, unless it is kept ([`SqliteStore::keep_log`]).
+/// write-ahead log back, unless it is kept ([`SqliteStore::keep_write_ahead_log`]).
 pub struct SqliteStore {
     /// `None` only while dropping.
     commands: Option<Sender<WriterCommand>>,
@@ -182,8 +182,8 @@ impl SqliteStore {
     /// Leaves the write-ahead log beside the database when the store is closed, if it is short, for
     /// the next program to go on with: closing writes nothing then, and opening makes no new log.
     /// `weir.db` alone is not the whole database until somebody closes it who does not ask for this.
-    pub fn keep_log(&self) {
-        self.counters.keeps_log.store(true, Ordering::Relaxed);
+    pub fn keep_write_ahead_log(&self) {
+        self.counters.keeps_write_ahead_log.store(true, Ordering::Relaxed);
     }
 
     /// Writes a complete, compact copy of the database to `path`, for the owner alone, while the

@@ -14,8 +14,8 @@ use crate::notice::ChangeMarker;
 use crate::sql::{SqlConnection, SqlStatement, sql};
 use crate::sqlite::connect::{BUSY_TIMEOUT, connect_retrying};
 use crate::sqlite::connection::{SqliteConnection, SqliteRow};
+use crate::sqlite::connection_threads::ConnectionThreads;
 use crate::sqlite::error::database_error;
-use crate::sqlite::threads::ConnectionThreads;
 use crate::tables::entries::{
     READING, WRITING, find_named, find_owned, purge_expired, put_entry, read_entry, remove_named,
     remove_owned,

@@ -169,7 +169,7 @@ impl SqliteConnection {
 
     /// Whether closing the last connection leaves the write-ahead log beside the database, for the
     /// next program to go on with, instead of copying it back and removing it.
-    pub(crate) fn keep_log_when_closed(&mut self, keep: bool) -> rusqlite::Result<()> {
+    pub(crate) fn keep_write_ahead_log(&mut self, keep: bool) -> rusqlite::Result<()> {
         self.inner.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep).map(drop)
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use weir_engine::ports::StoreError;
 
 use super::connection::{SqliteConnection, plain_path};
+use super::connection_threads::on_own_thread;
 use super::error::database_error;
-use super::threads::on_own_thread;
 use crate::filesystem::{io_error, private_file};
 
 /// How long to wait for another process that writes.

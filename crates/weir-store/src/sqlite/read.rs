@@ -1,5 +1,6 @@
 //! Everything that is read and that SQLite has alone: rows into values. Not here: who reads with
-//! which connection (`threads`, and the store itself), and what both databases read alike (`tables`).
+//! which connection (`connection_threads`, and the store itself), and what both databases read alike
+//! (`tables`).
 
 use rusqlite::params;
 use weir_core::ids::{SessionId, Timestamp};

@@ -24,10 +24,10 @@ use weir_engine::ports::{
 use super::append::SqlitePendingAppend;
 use super::connect::DatabasePlace;
 use super::connection::SqliteConnection;
+use super::connection_threads::{ConnectionJob, run_job};
 use super::error::database_error;
 use super::schedule::AgentCommand;
 use super::snapshots::SnapshotCommand;
-use super::threads::{ConnectionJob, run_job};
 use super::{owed, read, statements};
 use crate::audit::AuditFolder;
 use crate::notice::ChangeMarker;
@@ -114,7 +114,7 @@ pub(super) struct WriterCounters {
     /// The thread does what nobody waits for, and may wait for another program in the middle of it.
     pub(super) keeps_house: AtomicBool,
     /// The write-ahead log stays when the store is closed.
-    pub(super) keeps_log: AtomicBool,
+    pub(super) keeps_write_ahead_log: AtomicBool,
 }
 
 pub(super) struct WriterThread {

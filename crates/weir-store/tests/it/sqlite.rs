@@ -471,7 +471,7 @@ async fn q2_a_log_that_is_kept_is_gone_on_with_and_never_grows_long() {
     let length = || fs::metadata(&log).map_or(0, |log| log.len());
     let keeping = || {
         let store = store_in(folder.path());
-        store.keep_log();
+        store.keep_write_ahead_log();
         store
     };
     let store = keeping();
@@ -506,7 +506,7 @@ async fn q2_a_log_that_is_kept_is_gone_on_with_and_never_grows_long() {
 async fn d9_a_log_whose_database_is_gone_is_not_thrown_away() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = store_in(folder.path());
-    store.keep_log();
+    store.keep_write_ahead_log();
     let mut scribe = Scribe::new(&store, "one").await;
     scribe.write(&store, 5).await;
     drop(store);
@@ -525,7 +525,7 @@ async fn d9_a_log_whose_database_is_gone_is_not_thrown_away() {
 async fn d9_deleted_text_does_not_stay_in_a_log_that_is_kept() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = store_in(folder.path());
-    store.keep_log();
+    store.keep_write_ahead_log();
     let database = folder.path().join("weir.db");
     // The second one as well: what is set for a deletion is set again.
     for session in ["one", "two"] {

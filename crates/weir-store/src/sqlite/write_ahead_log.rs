@@ -43,12 +43,12 @@ impl WriterThread {
     /// Whoever closes the database last copies the write-ahead log back and removes it. A log that is
     /// to stay is left to whoever opens the database next.
     pub(super) fn finish(mut self) {
-        let asked = self.wal && self.counters.keeps_log.load(Ordering::Relaxed);
+        let asked = self.wal && self.counters.keeps_write_ahead_log.load(Ordering::Relaxed);
         // What was refused must not come back with the log.
         let sound = asked && !self.connection.has_refused;
         let keep = sound && self.has_clean_log() && !self.has_long_log();
         let closed =
-            self.connection.keep_log_when_closed(keep).and_then(|()| self.connection.close());
+            self.connection.keep_write_ahead_log(keep).and_then(|()| self.connection.close());
         if let Err(error) = closed {
             tracing::debug!(%error, "the database did not close cleanly");
         }
@@ -86,10 +86,10 @@ mod tests {
     use super::super::writer::WriterCounters;
     use super::*;
 
-    fn writer(folder: &Path, keeps_log: bool) -> WriterThread {
+    fn writer(folder: &Path, keeps_write_ahead_log: bool) -> WriterThread {
         let place = DatabasePlace::prepare_database(folder, &SqliteOptions::default());
         let counters = Arc::new(WriterCounters::default());
-        counters.keeps_log.store(keeps_log, Ordering::Relaxed);
+        counters.keeps_write_ahead_log.store(keeps_write_ahead_log, Ordering::Relaxed);
         let writer = WriterThread::open(folder, &place.expect("a place"), counters);
         let mut writer = writer.expect("it opens");
         // Nobody is waited for.

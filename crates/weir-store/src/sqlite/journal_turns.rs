@@ -1,5 +1,5 @@
 //! What the journal's thread is at, to tell whether it may read as well. Not here: what it does
-//! (`writer`), and the threads that read beside it (`threads`).
+//! (`writer`), and the threads that read beside it (`connection_threads`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

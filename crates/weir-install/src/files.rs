@@ -1,13 +1,19 @@
 //! Small files of the person's: read whole within a bound, replaced whole or not at all.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context;
 
 use crate::failure::usage;
+
+/// How often another program that holds a lock is waited for, and how long each time: longer than what
+/// is done under one takes.
+const LOCK_TRIES: u32 = 200;
+const LOCK_WAIT: Duration = Duration::from_millis(50);
 
 /// Puts `bytes` in the place of `path`: written beside it, synced, renamed. A file that exists
 /// keeps its mode unless that is wider than `mode` says for a new one and `mode` is private.
@@ -56,6 +62,29 @@ pub fn create_file_once(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
         linked => linked.map(|()| true).with_context(doing),
     }
+}
+
+/// Holds the lock file `path`, which is made where it is missing, until what is returned is dropped: two
+/// programs that read a file, change it and write it must not lose what the other wrote.
+///
+/// # Errors
+/// It cannot be made, or another program has held it for ten seconds.
+pub(crate) fn hold_lock(path: &Path) -> anyhow::Result<File> {
+    let doing = || format!("opening {}", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(doing)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(path).with_context(doing)?;
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_WAIT),
+            Err(TryLockError::Error(error)) => return Err(error).with_context(doing),
+        }
+    }
+    Err(usage(format!("{} is held by another program; end it and try again", path.display())))
 }
 
 /// The text of a file that a flag named.

@@ -2,11 +2,10 @@
 //! that cannot be understood trusts nothing and is never overwritten.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
@@ -19,9 +18,6 @@ use crate::failure::usage;
 const VERSION: u32 = 1;
 /// Longest file that is read or written, in bytes.
 const FILE_BYTES_MAX: usize = 16 << 20;
-/// How often another writer is waited for, and how long each time.
-const LOCK_TRIES: u32 = 100;
-const LOCK_WAIT: Duration = Duration::from_millis(50);
 
 /// What a person trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,7 +134,8 @@ fn change_trust_file(
     state: &Path,
     change: impl FnOnce(&mut BTreeMap<String, TrustRecord>),
 ) -> anyhow::Result<()> {
-    let _lock = lock_trust_file(state)?;
+    // Two `weir trust` at once must not lose what the other wrote.
+    let _lock = crate::files::hold_lock(&state.join("trust.lock"))?;
     let mut store = TrustStore::read_from_state(state).map_err(usage)?;
     let before = store.workspaces.clone();
     change(&mut store.workspaces);
@@ -154,24 +151,6 @@ fn change_trust_file(
         ));
     }
     crate::files::replace_file(&store.path, &bytes, 0o600)
-}
-
-/// Two `weir trust` at once must not lose what the other wrote. Released when dropped.
-fn lock_trust_file(state: &Path) -> anyhow::Result<File> {
-    let path = state.join("trust.lock");
-    let doing = || format!("opening {}", path.display());
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(state).with_context(doing)?;
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false).mode(0o600);
-    let file = options.open(&path).with_context(doing)?;
-    for _ in 0..LOCK_TRIES {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_WAIT),
-            Err(TryLockError::Error(error)) => return Err(error).with_context(doing),
-        }
-    }
-    Err(usage(format!("{} is held by another program; end it and try again", path.display())))
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub use servers::{
     McpOauthSettings, McpServerSettings, find_server_problem, name_problem, server_complaint,
 };
 pub use settings::{
-    HandleSetting, HookSettings, OnFailure, SandboxTier, SearchSettings, SecretSettings,
+    HandleSetting, HookSettings, KeyStore, OnFailure, SandboxTier, SearchSettings, SecretSettings,
     ServerSettings, Settings,
 };
 

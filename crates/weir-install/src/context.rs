@@ -375,7 +375,7 @@ impl InstallationContext {
         }
     }
 
-    /// Keys of providers that are kept in the file.
+    /// Keys of providers that are kept, in the file and in the keyring.
     ///
     /// # Errors
     /// A usage error that names the file.
@@ -383,8 +383,25 @@ impl InstallationContext {
         if let Some(keys) = self.keys.get() {
             return Ok(keys);
         }
-        let keys = ProviderKeys::read(self.installation_folders())?;
+        let keys = ProviderKeys::read(self.installation_folders(), &self.environment)?;
+        if let Some(why) = keys.keyring_problem() {
+            let warning = format!(
+                "keys in the system keyring cannot be used: {why} (`weir auth list` shows which; a \
+                 provider's variable works without it)"
+            );
+            if is_new(&warning) {
+                self.notify(&format!("warning: {warning}"));
+            }
+        }
         Ok(self.keys.get_or_init(|| keys))
+    }
+
+    /// The kept keys, to keep or forget one where the settings say.
+    ///
+    /// # Errors
+    /// A usage error that names the file.
+    pub fn keys_to_change(&self) -> anyhow::Result<ProviderKeys> {
+        Ok(self.provider_keys()?.clone().with_store(self.config()?.settings.keys.store))
     }
 
     /// The store of the state folder.

@@ -1,17 +1,27 @@
-//! Keys of model providers: in variables, or in `keys.toml` that only its owner can read (Z7).
+//! Keys of model providers: in variables, in the system's keyring, or in `keys.toml` that only its owner
+//! can read (Z7).
 //!
-//! A key is never printed, never taken from the command line, never written anywhere else. The
-//! operating system's keyring is not built in.
+//! A key is never printed, never taken from the command line, never written anywhere else. Which keys
+//! the keyring has stands in `keyring.toml`: where none is kept in it, it is never asked. Not here: how
+//! the keyring is spoken with (`keyring`), how keys are kept and forgotten (`keys/change`).
 
-use std::collections::BTreeMap;
+mod change;
+mod names;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use weir_core::secret::Secret;
 use weir_providers::catalogue::{ModelCatalogue, Vendor};
 
+use crate::config::KeyStore;
 use crate::environment::{ProcessEnvironment, WeirFolders};
 use crate::failure::usage;
+use crate::keyring::{Keyring, KeyringItem, read_remembered_keys};
+use names::KeyringNames;
 
 /// Largest file of keys, in bytes.
 const FILE_BYTES_MAX: u64 = 256 * 1024;
@@ -19,10 +29,22 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 const KEY_BYTES_MAX: usize = 16 * 1024;
 
 /// The kept keys, by provider.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ProviderKeys {
     path: PathBuf,
+    /// Those of the file, and those of the keyring that could be read.
     kept: BTreeMap<String, Secret>,
+    /// Names that the file has.
+    in_file: BTreeSet<String>,
+    /// File of the names that the keyring has.
+    names_path: PathBuf,
+    names: KeyringNames,
+    /// The keyring, or why there can be none.
+    keyring: Result<Keyring, String>,
+    /// Why keys of the keyring could not be read.
+    keyring_problem: Option<String>,
+    /// Where a new key goes.
+    store: KeyStore,
 }
 
 /// Where a key comes from.
@@ -32,6 +54,8 @@ pub enum KeySource {
     Variable(String),
     /// The file of keys, under this provider's name.
     File(PathBuf),
+    /// The system's keyring.
+    Keyring,
 }
 
 impl std::fmt::Display for KeySource {
@@ -39,25 +63,160 @@ impl std::fmt::Display for KeySource {
         match self {
             KeySource::Variable(name) => write!(f, "variable {name}"),
             KeySource::File(path) => write!(f, "{}", path.display()),
+            KeySource::Keyring => f.write_str("the system keyring"),
         }
     }
 }
 
+/// Where a key was put, as words for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyPlace {
+    /// There.
+    pub source: KeySource,
+    /// What to know about it: why it is not in the keyring, and what of an older one is left.
+    pub notes: Vec<String>,
+}
+
+impl std::fmt::Display for KeyPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.source {
+            KeySource::File(path) => write!(f, "{}, which only you can read", path.display())?,
+            other => write!(f, "{other}")?,
+        }
+        self.notes.iter().try_for_each(|note| write!(f, "; {note}"))
+    }
+}
+
 impl ProviderKeys {
-    /// Reads the file; none is no error.
+    /// Reads the file, and what the keyring has beside it; none is no error, and neither is a keyring
+    /// that is locked.
     ///
     /// # Errors
     /// It can be read by others, or is not a list of keys. No error ever quotes the file.
-    pub fn read(dirs: &WeirFolders) -> anyhow::Result<ProviderKeys> {
-        let path = dirs.config.join("keys.toml");
-        let kept =
-            read_keys_file(&path).map_err(|why| usage(format!("{}: {why}", path.display())))?;
-        Ok(ProviderKeys { path, kept })
+    pub fn read(
+        dirs: &WeirFolders,
+        environment: &ProcessEnvironment,
+    ) -> anyhow::Result<ProviderKeys> {
+        ProviderKeys::read_beside(dirs, Keyring::of_session(environment, &dirs.config))
     }
 
-    /// Where the file is.
-    pub fn path(&self) -> &Path {
+    fn read_beside(
+        dirs: &WeirFolders,
+        keyring: Result<Keyring, String>,
+    ) -> anyhow::Result<ProviderKeys> {
+        let mut keys = ProviderKeys {
+            path: dirs.config.join("keys.toml"),
+            kept: BTreeMap::new(),
+            in_file: BTreeSet::new(),
+            names_path: dirs.config.join("keyring.toml"),
+            names: KeyringNames::default(),
+            keyring,
+            keyring_problem: None,
+            store: KeyStore::default(),
+        };
+        keys.read_lists()?;
+        keys.keyring_problem = keys.read_keyring().err();
+        Ok(keys)
+    }
+
+    /// Reads both files. What was known of the keyring stays, unless the list says now that another key
+    /// or none counts.
+    fn read_lists(&mut self) -> anyhow::Result<()> {
+        let file = read_keys_file(&self.path)
+            .map_err(|why| usage(format!("{}: {why}", self.path.display())))?;
+        let names = KeyringNames::read_list(&self.names_path)
+            .map_err(|why| usage(format!("{}: {why}", self.names_path.display())))?;
+        let is_same = |name: &String| {
+            let now = names.names.get(name);
+            now.is_some() && now == self.names.names.get(name)
+        };
+        self.kept.retain(|name, _| !self.in_file.contains(name) && is_same(name));
+        self.in_file = file.keys().cloned().collect();
+        self.kept.extend(file);
+        self.names = names;
+        Ok(())
+    }
+
+    /// The same keys, where new ones go to `store`.
+    #[must_use]
+    pub fn with_store(self, store: KeyStore) -> ProviderKeys {
+        ProviderKeys { store, ..self }
+    }
+
+    /// Why keys that the keyring has cannot be used.
+    pub fn keyring_problem(&self) -> Option<&str> {
+        self.keyring_problem.as_deref()
+    }
+
+    /// Names of keys of which the keyring still has one that counts no more: it could not be used when
+    /// another one was saved or it was removed.
+    pub fn outdated_in_keyring(&self) -> BTreeSet<&str> {
+        self.names.outdated.values().map(String::as_str).collect()
+    }
+
+    /// Names of keys that only the keyring has and that could not be read.
+    pub fn unread_in_keyring(&self) -> impl Iterator<Item = &str> {
+        let names = self.names.names.keys().map(String::as_str);
+        names.filter(move |name| !self.kept.contains_key(*name))
+    }
+
+    /// Where a new key would be kept now, and why. The keyring is asked whether it can be used.
+    ///
+    /// # Errors
+    /// Nowhere: the settings want the keyring, and it cannot be used; why.
+    pub fn describe_store(&self) -> Result<String, String> {
+        let file = self.path.display();
+        if self.store == KeyStore::File {
+            return Ok(format!("{file} (keys.store = \"file\")"));
+        }
+        let usable = self.keyring.as_ref().map_err(Clone::clone).and_then(Keyring::open_default);
+        match (usable, self.store) {
+            (Ok(_), _) => Ok(KeySource::Keyring.to_string()),
+            (Err(why), KeyStore::Keyring) => {
+                Err(format!("the system keyring cannot be used: {why} (keys.store = \"keyring\")"))
+            }
+            (Err(why), KeyStore::Auto | KeyStore::File) => {
+                Ok(format!("{file} (the system keyring cannot be used: {why})"))
+            }
+        }
+    }
+
+    /// Takes in what the keyring alone has. The first failure ends it, so that a keyring that does not
+    /// answer costs one wait.
+    fn read_keyring(&mut self) -> Result<(), String> {
+        let listed = self.names.names.iter().filter(|(name, _)| !self.in_file.contains(*name));
+        let wanted: Vec<KeyringItem> =
+            listed.map(|(name, id)| KeyringItem { name: name.clone(), id: id.clone() }).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let keyring = self.keyring.as_ref().map_err(Clone::clone)?;
+        let found = read_remembered_keys(keyring, &wanted)?;
+        let mut gone = Vec::new();
+        for (item, key) in wanted.into_iter().zip(found) {
+            match key {
+                Some(key) => drop(self.kept.insert(item.name, key)),
+                None => gone.push(item.name),
+            }
+        }
+        match gone.is_empty() {
+            true => Ok(()),
+            false => Err(format!(
+                "it has no key for {} any more; save it again with `weir auth set`",
+                gone.join(", ")
+            )),
+        }
+    }
+
+    /// The file of keys, which need not exist.
+    pub fn file_path(&self) -> &Path {
         &self.path
+    }
+
+    /// Every kept key as the text of a file of keys, for a backup that is to have them; `None`: there is
+    /// none.
+    pub fn all_as_file(&self) -> Option<Secret> {
+        (!self.kept.is_empty()).then(|| Secret::new(keys_document(self.kept.iter())))
     }
 
     /// The key that is kept under this name.
@@ -76,39 +235,16 @@ impl ProviderKeys {
         !text.is_empty() && text.len() <= KEY_BYTES_MAX && is_plain
     }
 
-    /// Keeps a key.
-    pub fn save_key(&mut self, provider: &str, key: Secret) -> anyhow::Result<()> {
-        if !ProviderKeys::is_key(key.reveal()) {
-            return Err(usage(format!(
-                "this is no key for {provider}: a key is one word of letters, digits and signs \
-                 (nothing was kept)"
-            )));
-        }
-        self.kept.insert(provider.to_owned(), key);
-        self.write_file()
+    /// Where the key that is kept under this name is; `None`: there is none, or it could not be read.
+    pub fn kept_source(&self, name: &str) -> Option<KeySource> {
+        let source = || match self.in_file.contains(name) {
+            true => KeySource::File(self.path.clone()),
+            false => KeySource::Keyring,
+        };
+        self.kept.contains_key(name).then(source)
     }
 
-    /// Forgets a key. Returns whether there was one.
-    pub fn remove(&mut self, provider: &str) -> anyhow::Result<bool> {
-        let had = self.kept.remove(provider).is_some();
-        if had {
-            self.write_file()?;
-        }
-        Ok(had)
-    }
-
-    fn write_file(&self) -> anyhow::Result<()> {
-        let mut document = toml_edit::DocumentMut::new();
-        document.decor_mut().set_prefix(
-            "# Keys of model providers, written by `weir auth set`. For your eyes only.\n",
-        );
-        for (provider, key) in &self.kept {
-            document[provider.as_str()] = toml_edit::value(key.reveal());
-        }
-        crate::files::replace_file(&self.path, document.to_string().as_bytes(), 0o600)
-    }
-
-    /// The key of a vendor and where it comes from. A variable beats the file. Providers that share
+    /// The key of a vendor and where it comes from. A variable beats a kept key. Providers that share
     /// a variable (`openai`, `openai-chat`) share a kept key too.
     pub fn find_key(
         &self,
@@ -124,12 +260,12 @@ impl ProviderKeys {
             other.name == vendor.name || other.key_env.iter().any(|v| vendor.key_env.contains(v))
         };
         variable.or_else(|| {
-            let own = self.kept.get(&vendor.name);
-            let key = own.or_else(|| {
+            let own = self.kept.get_key_value(&vendor.name);
+            let (name, key) = own.or_else(|| {
                 let mut sharing = catalogue.vendors().iter().filter(shares);
-                sharing.find_map(|other| self.kept.get(&other.name))
-            });
-            key.map(|key| (key.clone(), KeySource::File(self.path.clone())))
+                sharing.find_map(|other| self.kept.get_key_value(&other.name))
+            })?;
+            Some((key.clone(), self.kept_source(name)?))
         })
     }
 
@@ -182,6 +318,18 @@ pub(crate) fn looks_secret(name: &str) -> bool {
         "CREDENTIAL",
     ];
     ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// The text of a file of these keys.
+fn keys_document<'k>(keys: impl Iterator<Item = (&'k String, &'k Secret)>) -> String {
+    let mut document = toml_edit::DocumentMut::new();
+    document
+        .decor_mut()
+        .set_prefix("# Keys of model providers, written by `weir auth set`. For your eyes only.\n");
+    for (provider, key) in keys {
+        document[provider.as_str()] = toml_edit::value(key.reveal());
+    }
+    document.to_string()
 }
 
 fn read_keys_file(path: &Path) -> Result<BTreeMap<String, Secret>, String> {

@@ -52,6 +52,7 @@ pub mod files;
 pub mod hooks;
 pub mod import;
 pub mod installation;
+mod keyring;
 pub mod keys;
 pub mod leftovers;
 pub mod lists;

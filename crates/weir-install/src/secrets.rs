@@ -13,6 +13,7 @@ use weir_web::{WebSecret, check_value};
 
 use crate::config::SecretSettings;
 use crate::context::InstallationContext;
+use crate::keys::{KeySource, ProviderKeys};
 
 mod search;
 
@@ -22,7 +23,7 @@ const FILE_BYTES_MAX: u64 = 64 * 1024;
 /// A declared secret.
 #[derive(Debug, Clone)]
 pub struct DeclaredSecret {
-    /// Variable or file that has its value.
+    /// What has its value.
     pub source: SecretSource,
     /// What the client needs of it, its value included where there is one.
     pub web: WebSecret,
@@ -35,6 +36,8 @@ pub enum SecretSource {
     Variable(String),
     /// This file.
     File(PathBuf),
+    /// The system's keyring.
+    Keyring,
 }
 
 impl std::fmt::Display for SecretSource {
@@ -42,6 +45,19 @@ impl std::fmt::Display for SecretSource {
         match self {
             SecretSource::Variable(name) => write!(f, "variable {name}"),
             SecretSource::File(path) => write!(f, "{}", path.display()),
+            SecretSource::Keyring => f.write_str("the system keyring"),
+        }
+    }
+}
+
+impl SecretSource {
+    /// Where the key that is kept under this name is; where there is none, the file that it could be in.
+    fn of_kept_key(keys: &ProviderKeys, name: &str) -> SecretSource {
+        match keys.kept_source(name) {
+            Some(KeySource::Keyring) => SecretSource::Keyring,
+            Some(KeySource::Variable(variable)) => SecretSource::Variable(variable),
+            Some(KeySource::File(path)) => SecretSource::File(path),
+            None => SecretSource::File(keys.file_path().to_path_buf()),
         }
     }
 }
@@ -62,6 +78,7 @@ pub fn load_declared_secrets(cx: &InstallationContext) -> anyhow::Result<Vec<Dec
                 .ok_or_else(|| format!("the variable {variable} is not set")),
             SecretSource::File(path) => read_secret_file(path, &cx.folder)
                 .map_err(|why| format!("{}: {why}", path.display())),
+            SecretSource::Keyring => Err("settings name a variable or a file".into()),
         };
         let value = value.and_then(|value| check_value(&value).map(|()| value));
         let web = WebSecret {
@@ -105,7 +122,7 @@ fn of_obsidian(cx: &InstallationContext) -> anyhow::Result<Option<DeclaredSecret
                 )
             };
             let kept = keys.kept_key(OBSIDIAN).cloned();
-            (SecretSource::File(keys.path().to_path_buf()), kept.ok_or_else(why))
+            (SecretSource::of_kept_key(keys, OBSIDIAN), kept.ok_or_else(why))
         }
     };
     if url.is_empty() && value.is_err() {

@@ -60,6 +60,7 @@ const TABLES: &[&str] = &[
     // Whoever names the person's addresses says where their words may go.
     "person",
     "secrets",
+    "keys",
     "sandbox",
     "hooks",
     "mcp_servers",

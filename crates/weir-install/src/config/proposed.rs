@@ -139,6 +139,7 @@ mod tests {
         "models",
         "web",
         "secrets",
+        "keys",
         "security",
         "sandbox",
         "hooks",

@@ -81,6 +81,8 @@ pub struct Settings {
     pub server: ServerSettings,
     /// Measurements for others.
     pub telemetry: TelemetrySettings,
+    /// Where keys are kept that `weir auth set` is given.
+    pub keys: KeySettings,
 }
 
 impl Default for Settings {
@@ -115,6 +117,7 @@ impl Default for Settings {
             plugins: BTreeMap::new(),
             server: ServerSettings::default(),
             telemetry: TelemetrySettings::default(),
+            keys: KeySettings::default(),
         }
     }
 }
@@ -701,6 +704,28 @@ impl Default for PeopleSettings {
             max_permission: PermissionMode::AutoEdit,
         }
     }
+}
+
+/// Where keys are kept.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct KeySettings {
+    /// auto: the system keyring where it is unlocked, else the file keys.toml; keyring: the keyring or
+    /// an error; file: the file.
+    pub store: KeyStore,
+}
+
+/// Where a new key is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyStore {
+    /// The keyring where it can be used, else the file.
+    #[default]
+    Auto,
+    /// The keyring, or an error.
+    Keyring,
+    /// The file.
+    File,
 }
 
 /// Measurements.

@@ -47,5 +47,5 @@ fn engine_key(
     let name = kind.as_str();
     let kept = keys.kept_key(name).cloned();
     let why = || format!("no key: run `weir auth set {name}`, or set the variable {variable}");
-    Ok((kept.ok_or_else(why), SecretSource::File(keys.path().to_path_buf())))
+    Ok((kept.ok_or_else(why), SecretSource::of_kept_key(keys, name)))
 }

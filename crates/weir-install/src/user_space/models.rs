@@ -12,10 +12,10 @@ use weir_providers::probe::{self, KeyCheck};
 
 use super::UserSpace;
 use crate::catalogue::models::{Row, ask, rows_of};
-use crate::config;
+use crate::config::{self, KeyStore};
 use crate::context::InstallationContext;
 use crate::failure::{InstallationError, refused, usage};
-use crate::keys::KeySource;
+use crate::keys::{KeySource, ProviderKeys};
 use crate::models;
 
 /// A model.
@@ -158,7 +158,7 @@ impl UserSpace {
                 key: source.map(|source| match source {
                     KeySource::Variable(name) => format!("variable {name}"),
                     // Where the file lies is the machine's business.
-                    KeySource::File(_) => "kept".into(),
+                    KeySource::File(_) | KeySource::Keyring => "kept".into(),
                 }),
                 kept: keys.kept_key(&vendor.name).is_some(),
             })
@@ -216,7 +216,7 @@ impl UserSpace {
             false => probe_unsaved_endpoint(&cx, name, &declared, &new.key).await?,
         };
         if !new.key.is_empty() {
-            cx.provider_keys()?.clone().save_key(name, new.key.clone())?;
+            served_keys(&cx)?.save_key(name, new.key.clone())?;
         }
         // One value, so that no half of it is ever there.
         let text = |field: &str| declared[field].to_string();
@@ -240,8 +240,18 @@ impl UserSpace {
         if models::load_catalogue(&cx)?.find_vendor(provider).is_none() {
             return Err(usage(format!("there is no provider {provider:?}")));
         }
-        cx.provider_keys()?.clone().save_key(provider, key)
+        served_keys(&cx)?.save_key(provider, key).map(drop)
     }
+}
+
+/// The kept keys as a server changes them: it must have them again when it starts without a desktop, so
+/// the keyring takes one only where the settings say so.
+fn served_keys(cx: &InstallationContext) -> anyhow::Result<ProviderKeys> {
+    let store = match cx.config()?.settings.keys.store {
+        KeyStore::Keyring => KeyStore::Keyring,
+        KeyStore::Auto | KeyStore::File => KeyStore::File,
+    };
+    Ok(cx.keys_to_change()?.with_store(store))
 }
 
 /// Longest name of an endpoint, in bytes.
@@ -356,6 +366,6 @@ impl UserSpace {
         let removed = self.at(None).and_then(|cx| cx.provider_keys()?.clone().remove(provider));
         let removed = removed.map_err(|error| refused(&error))?;
         self.renew();
-        Ok(removed)
+        Ok(removed.is_some())
     }
 }

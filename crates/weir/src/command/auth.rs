@@ -36,27 +36,22 @@ fn save_provider_key(cx: &InstallationContext, provider: &str) -> anyhow::Result
             format!("the search engine {}", kind.as_str())
         });
         let key = Secret::new(read_hidden(&format!("Key of {what}"))?);
-        let mut keys = cx.provider_keys()?.clone();
-        keys.save_key(provider, key)?;
-        let place = keys.path().display().to_string();
-        return out_line(&format!("The key is saved in {place}, which only you can read."));
+        let mut keys = cx.keys_to_change()?;
+        let place = keys.save_key(provider, key)?;
+        return out_line(&format!("The key is saved in {place}."));
     }
     if provider.contains("://") {
         let place = ServerAddress::parse_address(provider).map_err(usage)?;
         let token = Secret::new(read_hidden(&format!("Token for {place}"))?);
-        let mut keys = cx.provider_keys()?.clone();
-        keys.save_key(&server_key_name(&place), token)?;
-        let file = keys.path().display().to_string();
-        return out_line(&format!(
-            "The token for {place} is saved in {file}, which only you can read."
-        ));
+        let mut keys = cx.keys_to_change()?;
+        let kept = keys.save_key(&server_key_name(&place), token)?;
+        return out_line(&format!("The token for {place} is saved in {kept}."));
     }
     if cx.config()?.settings.commands.secrets.iter().any(|name| name == provider) {
         let value = Secret::new(read_hidden(&format!("Value of {provider}"))?);
-        let mut keys = cx.provider_keys()?.clone();
-        keys.save_key(provider, value)?;
-        let place = keys.path().display().to_string();
-        return out_line(&format!("{provider} is saved in {place}, which only you can read."));
+        let mut keys = cx.keys_to_change()?;
+        let place = keys.save_key(provider, value)?;
+        return out_line(&format!("{provider} is saved in {place}."));
     }
     let Some(vendor) = catalogue.find_vendor(provider) else {
         let known: Vec<&str> = catalogue.vendors().iter().map(|v| v.name.as_str()).collect();
@@ -67,10 +62,9 @@ fn save_provider_key(cx: &InstallationContext, provider: &str) -> anyhow::Result
         )));
     };
     let key = Secret::new(read_hidden(&format!("Key for {provider}"))?);
-    let mut keys = cx.provider_keys()?.clone();
-    keys.save_key(provider, key)?;
-    let place = keys.path().display().to_string();
-    out_line(&format!("The key for {provider} is saved in {place}, which only you can read."))?;
+    let mut keys = cx.keys_to_change()?;
+    let place = keys.save_key(provider, key)?;
+    out_line(&format!("The key for {provider} is saved in {place}."))?;
     if let Some(name) =
         vendor.key_env.iter().find(|name| cx.environment.text_variable(name).is_some())
     {
@@ -129,8 +123,21 @@ fn list_provider_keys(cx: &InstallationContext, as_json: bool) -> anyhow::Result
         vec![vendor.name.clone(), how]
     });
     let lines = lines.chain(declared.iter().map(secret_line));
-    let token = |server: String| vec![format!("server {server}"), "token saved".to_owned()];
+    let token = |server: String| {
+        let source = keys.kept_source(&format!("{SERVER_KEY_PREFIX}{server}"));
+        let place = source.map(|source| format!(" in {source}")).unwrap_or_default();
+        vec![format!("server {server}"), format!("token saved{place}")]
+    };
     let lines = lines.chain(servers.into_iter().map(token));
+    let unread = keys
+        .unread_in_keyring()
+        .map(|name| vec![format!("{name} in the system keyring"), "cannot be read now".to_owned()]);
+    let outdated = keys.outdated_in_keyring().into_iter().map(|name| {
+        let how =
+            format!("counts no more; `weir auth remove {name}` clears it once it is unlocked");
+        vec![format!("older {name} in the system keyring"), how]
+    });
+    let lines = lines.chain(unread).chain(outdated);
     out_line(&format_table(&lines.collect::<Vec<_>>()))
 }
 
@@ -147,10 +154,10 @@ fn secret_line(one: &DeclaredSecret) -> Vec<String> {
 fn remove(cx: &InstallationContext, provider: &str) -> anyhow::Result<()> {
     let mut keys = cx.provider_keys()?.clone();
     let place = ServerAddress::parse_address(provider).ok().map(|place| server_key_name(&place));
-    if !keys.remove(place.as_deref().unwrap_or(provider))? {
+    let Some(source) = keys.remove(place.as_deref().unwrap_or(provider))? else {
         let kept: Vec<&str> = keys.kept_providers().collect();
         let kept = if kept.is_empty() { "none".to_owned() } else { kept.join(", ") };
         return Err(usage(format!("no key is saved for {provider:?} (saved: {kept})")));
-    }
-    out_line(&format!("Removed the key for {provider}."))
+    };
+    out_line(&format!("Removed the key for {provider} from {source}."))
 }

@@ -94,6 +94,7 @@ pub(crate) async fn run_doctor(
 ) -> anyhow::Result<ExitCode> {
     let mut findings = vec![check_configuration(cx)];
     findings.extend(keys_and_endpoints(cx, args.offline).await);
+    findings.extend(check_key_store(cx));
     findings.push(check_web_search(cx));
     findings.extend(check_command_sandbox(cx));
     findings.push(check_git());
@@ -203,6 +204,34 @@ async fn keys_and_endpoints(cx: &InstallationContext, offline: bool) -> Vec<Doct
         ));
     }
     findings.extend(there);
+    findings
+}
+
+/// Where `weir auth set` would keep a key now, and whether those in the keyring can be used.
+fn check_key_store(cx: &InstallationContext) -> Vec<DoctorFinding> {
+    const WHAT: &str = "new keys are kept in";
+    let keys = match cx.keys_to_change() {
+        Ok(keys) => keys,
+        Err(error) => {
+            return vec![broken_finding(WHAT, error.to_string(), "correct what it names")];
+        }
+    };
+    let mut findings = vec![match keys.describe_store() {
+        Ok(place) => ok_finding(WHAT, place),
+        Err(why) => broken_finding(
+            WHAT,
+            why,
+            "mend that, or run `weir config set keys.store auto`: then the file takes them",
+        ),
+    }];
+    if let Some(why) = keys.keyring_problem() {
+        let names = keys.unread_in_keyring().collect::<Vec<_>>().join(", ");
+        findings.push(note_finding(
+            "keys in the system keyring",
+            format!("{why} (not usable: {names})"),
+            "unlock it, or save them again with `weir auth set`",
+        ));
+    }
     findings
 }
 

@@ -140,11 +140,12 @@ pub(crate) struct ConfigRejectArgs {
 pub(crate) enum AuthCommand {
     /// Save a provider's API key, typed at a prompt or read from standard input
     #[command(
-        long_about = "Save a provider's API key in keys.toml in your configuration folder, which \
-                      only you can read (mode 0600). You type the key at a hidden prompt, or it is \
+        long_about = "Save a provider's API key in the system keyring, or in keys.toml in your \
+                      configuration folder, which only you can read (mode 0600); the setting \
+                      keys.store says which. You type the key at a hidden prompt, or it is \
                       read from standard input; it is never taken from the command line, where \
-                      other users could see it. An environment variable takes precedence over the \
-                      file. The system keyring is not supported.",
+                      other users could see it. An environment variable takes precedence over a \
+                      saved key.",
         after_help = "Examples:\n  \
             weir auth set anthropic\n  \
             pass show anthropic | weir auth set anthropic"

@@ -26,6 +26,7 @@ mod hooks;
 mod import;
 mod import_agents;
 mod journal_commands;
+mod key_store;
 mod local_windows;
 mod mcp_declared;
 mod mcp_handles;

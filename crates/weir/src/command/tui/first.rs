@@ -5,7 +5,7 @@
 use weir_core::secret::Secret;
 use weir_core::view::plain::visible_text;
 use weir_install::context::InstallationContext;
-use weir_install::keys::ProviderKeys;
+use weir_install::keys::{KeySource, ProviderKeys};
 use weir_install::models::{self, MissingForModel};
 use weir_providers::catalogue::{ModelCatalogue, Vendor};
 use weir_providers::http_model::ModelEndpoint;
@@ -253,16 +253,28 @@ async fn ask_vendor_key(
                 }
             }
         };
-        let mut keys = cx.provider_keys()?.clone();
-        keys.save_key(&vendor.name, key)?;
-        let place = keys.path().display().to_string();
-        print_text(&format!(
-            "It is saved in {}\n(only you can read it; `weir auth remove {}` removes it).\n",
-            visible_text(&place),
-            visible_text(&vendor.name)
-        ))?;
+        save_and_tell(cx, vendor, key)?;
         return choose_vendor_model(vendor, &found, keyboard);
     }
+}
+
+/// Keeps a key, and says where it is now.
+fn save_and_tell(cx: &InstallationContext, vendor: &Vendor, key: Secret) -> anyhow::Result<()> {
+    let place = cx.keys_to_change()?.save_key(&vendor.name, key)?;
+    let whose = match &place.source {
+        KeySource::File(_) | KeySource::Variable(_) => "only you can read it; ",
+        // Whoever runs as this person can ask an unlocked keyring.
+        KeySource::Keyring => "",
+    };
+    print_text(&format!(
+        "It is saved in {}\n({whose}`weir auth remove {}` removes it).\n",
+        visible_text(&place.source.to_string()),
+        visible_text(&vendor.name)
+    ))?;
+    for note in &place.notes {
+        print_text(&format!("Note: {}.\n", visible_text(note)))?;
+    }
+    Ok(())
 }
 
 /// The model, where the vendor has none for those who name none.

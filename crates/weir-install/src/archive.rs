@@ -16,6 +16,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
+use weir_core::secret::Secret;
 use weir_store::{PostgresStores, copy_sqlite};
 
 use crate::environment::WeirFolders;
@@ -29,15 +30,18 @@ const FORMAT: u32 = 1;
 const MANIFEST_BYTES_MAX: u64 = 64 * 1024;
 /// Name of the copy of a PostgreSQL database in an archive.
 const POSTGRES: &str = "postgres.backup";
-/// Folders of the state that are no data: the archives themselves, and what only lives while a
-/// process does.
-const LEFT_OUT: [&str; 4] = ["backups", "egress", "jobs", "trust.lock"];
+/// What is no data: the archives themselves, what only lives while a process does, and the list of what
+/// the keyring of this machine has, which is untrue on another one.
+const LEFT_OUT: [&str; 6] =
+    ["backups", "egress", "jobs", "trust.lock", "keys.lock", "keyring.toml"];
 /// What a folder with data has one of. A log whose database is gone counts: SQLite takes it for that of
 /// the database that is put beside it, and shows what it was before instead of what was restored.
 const DATA: [&str; 6] =
     ["weir.db", "weir.db-wal", "server.db", "server.db-wal", "config.toml", "people"];
 /// What holds secrets that can be used.
 const KEYS: [&str; 4] = ["keys.toml", "mcp-tokens", "server.key", "master.key"];
+/// The file of keys in an archive.
+const KEPT_KEYS: &str = "config/keys.toml";
 /// Folders deep that are looked at.
 const DEPTH_MAX: usize = 64;
 
@@ -49,6 +53,9 @@ pub struct BackupOf<'a> {
     pub database: &'a str,
     /// Keys go along: whoever has the archive can use them.
     pub keys: bool,
+    /// Every kept key as the text of a file of keys: it goes along in the place of the file, which lacks
+    /// those of the keyring. `None`: the file goes along as it is, where keys do.
+    pub kept_keys: Option<&'a Secret>,
 }
 
 /// What an archive says of itself.
@@ -113,6 +120,9 @@ pub async fn write_archive(of: &BackupOf<'_>, to: &Path) -> anyhow::Result<u64> 
     let archive = staging.0.join("archive");
     let mut file = ArchiveWriter::create_at(&archive).with_context(doing)?;
     file.write_manifest(&build_manifest(of)).with_context(doing)?;
+    if let Some(keys) = of.kept_keys {
+        file.append_text(keys.reveal(), Path::new(KEPT_KEYS)).with_context(doing)?;
+    }
     let mut databases = Vec::new();
     for root in of.archive_roots() {
         // Everything but databases and checkpoints first.
@@ -189,6 +199,12 @@ impl ArchiveWriter {
         self.tar.append_data(&mut header, MANIFEST, text.as_slice())
     }
 
+    /// A file of this text, for its owner alone.
+    fn append_text(&mut self, text: &str, name: &Path) -> io::Result<()> {
+        let mut header = file_header(text.len() as u64, 0o600);
+        self.tar.append_data(&mut header, name, text.as_bytes())
+    }
+
     /// The file as it is now: what is written to it meanwhile is left out, and one that is gone too.
     fn append_file(&mut self, from: &Path, name: &Path) -> io::Result<()> {
         let file = match File::open(from) {
@@ -229,7 +245,7 @@ fn append_tree(
 ) -> io::Result<()> {
     walk_files(of, &root.folder, Path::new(root.name), 0, &mut |from, name| {
         let in_checkpoints = name.components().any(|part| part.as_os_str() == "checkpoints");
-        if in_checkpoints {
+        if in_checkpoints || (of.kept_keys.is_some() && name == Path::new(KEPT_KEYS)) {
             return Ok(());
         }
         if name.extension().is_some_and(|end| end == "db") {
@@ -462,13 +478,13 @@ mod tests {
         put(&from.config.join("config.toml"), "permission = \"ask\"\n");
         put(&from.config.join("keys.toml"), "sk-secret");
         let archive = folder.path().join("b.tar.gz");
-        let of = BackupOf { dirs: &from, database: "", keys: false };
+        let of = BackupOf { dirs: &from, database: "", keys: false, kept_keys: None };
         assert!(write_archive(&of, &archive).await.expect("written") > 0);
         assert!(write_archive(&of, &archive).await.is_err(), "it replaces nothing");
         drop(store);
 
         let to = dirs(&folder.path().join("to"));
-        let of = BackupOf { dirs: &to, database: "", keys: false };
+        let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
         assert!(restore_archive(&of, &archive, false).await.expect("restored").is_empty());
         let text = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
         assert_eq!(text(to.state.join("people/p1/audit/2026-01-01.jsonl")), "line\n");
@@ -490,13 +506,36 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn r9_a_backup_with_keys_has_those_of_the_keyring_and_not_its_list() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let from = dirs(&folder.path().join("from"));
+        fs::create_dir_all(&from.state).expect("writable");
+        put(&from.config.join("config.toml"), "permission = \"ask\"\n");
+        put(&from.config.join("keys.toml"), "openai = \"sk-file\"\n");
+        put(&from.config.join("keyring.toml"), "[names]\nanthropic = \"1\"\n");
+        put(&from.config.join("keys.lock"), "");
+        let all = Secret::new("anthropic = \"sk-ring\"\nopenai = \"sk-file\"");
+        let archive = folder.path().join("b.tar.gz");
+        let of = BackupOf { dirs: &from, database: "", keys: true, kept_keys: Some(&all) };
+        write_archive(&of, &archive).await.expect("written");
+        let to = dirs(&folder.path().join("to"));
+        let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
+        restore_archive(&of, &archive, false).await.expect("restored");
+        let kept = to.config.join("keys.toml");
+        assert_eq!(fs::read_to_string(&kept).expect("there"), all.reveal());
+        assert_eq!(fs::metadata(&kept).expect("there").permissions().mode() & 0o777, 0o600);
+        let other = ["keyring.toml", "keys.lock"].map(|name| to.config.join(name).exists());
+        assert_eq!(other, [false, false]);
+    }
+
+    #[tokio::test]
     async fn d9_a_file_that_is_no_backup_changes_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let to = dirs(folder.path());
         put(&to.state.join("weir.db"), "data");
         let file = folder.path().join("b.tar.gz");
         put(&file, "hello");
-        let of = BackupOf { dirs: &to, database: "", keys: false };
+        let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
         let error = restore_archive(&of, &file, true).await.expect_err("no backup");
         assert!(error.to_string().contains("no backup of Weir"), "{error}");
         assert_eq!(fs::read_to_string(to.state.join("weir.db")).expect("there"), "data");
@@ -508,13 +547,13 @@ mod tests {
         let from = dirs(&folder.path().join("from"));
         drop(weir_store::SqliteStore::open(&from.state).expect("opens"));
         let archive = folder.path().join("b.tar.gz");
-        let of = BackupOf { dirs: &from, database: "", keys: false };
+        let of = BackupOf { dirs: &from, database: "", keys: false, kept_keys: None };
         write_archive(&of, &archive).await.expect("written");
 
         // A damaged database was taken away by hand; the log that the last run left was not.
         let to = dirs(&folder.path().join("to"));
         put(&to.state.join("weir.db-wal"), "of another database");
-        let of = BackupOf { dirs: &to, database: "", keys: false };
+        let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
         let refused = restore_archive(&of, &archive, false).await.expect_err("there is a log");
         assert!(refused.to_string().contains("--replace"), "{refused}");
         let moved = restore_archive(&of, &archive, true).await.expect("moved aside");
@@ -527,7 +566,7 @@ mod tests {
     fn d9_names_in_a_backup_lead_nowhere_else() {
         let folder = tempfile::tempdir().expect("a folder");
         let dirs = dirs(folder.path());
-        let of = BackupOf { dirs: &dirs, database: "", keys: false };
+        let of = BackupOf { dirs: &dirs, database: "", keys: false, kept_keys: None };
         let at = |name: &str| target_path(&of, Path::new(name), folder.path());
         for name in ["../x", "/etc/passwd", "state/../../x", "other/x", "x", "state/a/../../../x"] {
             assert!(at(name).is_err(), "{name}");

@@ -16,7 +16,7 @@ pub(crate) struct BackupArgs {
     /// File to write; it must not exist
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Include keys of providers and tokens of servers
+    /// Include keys of providers, also those in the system keyring, and tokens of servers
     #[arg(long)]
     pub(crate) keys: bool,
     /// Database of the server: sqlite:PATH or postgres://… [default: setting server.database]

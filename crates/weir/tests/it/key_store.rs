@@ -63,6 +63,11 @@ fn r9_keys_that_a_keyring_has_and_that_cannot_be_read_are_named() {
     }
     let doctor = house.run(&["doctor", "--offline"]).out;
     assert!(doctor.contains("note    keys in the system keyring: "), "{doctor}");
+    // A backup that is to have keys says which it has not.
+    let archive = house.at("b.tar.gz").display().to_string();
+    let backup = house.run(&["backup", "--keys", &archive]);
+    assert_eq!(backup.status, 0, "{}", backup.err);
+    assert!(backup.err.contains("not in it") && backup.err.contains("anthropic"), "{}", backup.err);
     // It is forgotten here; that the keyring still has it is said.
     let removed = house.run(&["auth", "remove", "anthropic"]);
     assert_eq!(removed.status, 2, "{}", removed.out);

@@ -234,6 +234,8 @@ pub struct WorkspaceConfig {
     pub withheld: Vec<WithheldSetting>,
     /// The most that a workspace which is not trusted lets pass, when its file says so.
     pub(crate) permission_ceiling: Option<PermissionMode>,
+    /// The workspace is not trusted: what its file sets narrows, and takes the place of nothing.
+    is_narrowed: bool,
     origins: BTreeMap<String, SettingOrigin>,
 }
 
@@ -279,6 +281,7 @@ impl WorkspaceConfig {
             warnings: Vec::new(),
             withheld: Vec::new(),
             permission_ceiling: None,
+            is_narrowed: !trusted,
             origins: BTreeMap::new(),
         };
         let project = match (project, trusted) {
@@ -362,6 +365,7 @@ impl WorkspaceConfig {
             warnings: Vec::new(),
             withheld: Vec::new(),
             permission_ceiling: None,
+            is_narrowed: false,
             origins: BTreeMap::new(),
         };
         config.merge_layers(&[layer])?;
@@ -377,6 +381,24 @@ impl WorkspaceConfig {
     /// Whether any layer sets `key`.
     pub(crate) fn is_set(&self, key: &str) -> bool {
         self.origins.contains_key(key)
+    }
+
+    /// What holds of a bound that settings and somebody else name: the settings' `written`, else
+    /// `other`. What the file of a workspace that is not trusted says counts where it is less, and
+    /// takes the place of no stricter one.
+    pub(crate) fn bound_or<T: PartialOrd>(
+        &self,
+        key: &str,
+        written: Option<T>,
+        other: Option<T>,
+    ) -> Option<T> {
+        let only_narrows =
+            self.is_narrowed && matches!(self.origins.get(key), Some(SettingOrigin::Project(..)));
+        match (written, other) {
+            (Some(written), Some(other)) if only_narrows && other < written => Some(other),
+            (Some(written), _) => Some(written),
+            (None, other) => other,
+        }
     }
 
     /// Keys that a layer sets, with their origins.

@@ -657,17 +657,26 @@ pub fn session_limits(
 ) -> Limits {
     let settings = &config.settings.limits;
     let set = settings.to_limits();
-    let is_set = |name: &str| config.is_set(&format!("limits.{name}"));
     let of = &profile.limits;
-    let iterations = of.max_iterations.filter(|_| !is_set("max_iterations"));
-    let mistakes = of.consecutive_mistake_limit.filter(|_| !is_set("consecutive_mistake_limit"));
-    let calls = wishes.max_tool_calls.or(settings.max_tool_calls).or(of.max_tool_calls);
+    let iterations = config.is_set("limits.max_iterations").then_some(settings.max_iterations);
+    let iterations = config.bound_or("limits.max_iterations", iterations, of.max_iterations);
+    // 0 is no bound: as the largest number it can be compared.
+    let key = "limits.consecutive_mistake_limit";
+    let mistakes = config.is_set(key).then_some(settings.consecutive_mistake_limit);
+    let comparable = |limit: Option<u32>| limit.map(|limit| limit.wrapping_sub(1));
+    let mistakes =
+        config.bound_or(key, comparable(mistakes), comparable(of.consecutive_mistake_limit));
+    let calls = of.max_tool_calls.or(wishes.tool_calls_default);
+    let calls = config.bound_or("limits.max_tool_calls", settings.max_tool_calls, calls);
+    let usd = config.bound_or("limits.budget_usd", settings.budget_usd, of.budget_usd);
+    let tokens = config.bound_or("limits.budget_tokens", settings.budget_tokens, of.budget_tokens);
     Limits {
         max_iterations: wishes.max_iterations.or(iterations).unwrap_or(settings.max_iterations),
-        max_tool_calls: calls.or(wishes.tool_calls_default),
-        consecutive_mistake_limit: mistakes.unwrap_or(settings.consecutive_mistake_limit),
-        budget_usd: wishes.budget_usd.or(settings.budget_usd).or(of.budget_usd),
-        budget_tokens: wishes.budget_tokens.or(settings.budget_tokens).or(of.budget_tokens),
+        max_tool_calls: wishes.max_tool_calls.or(calls),
+        consecutive_mistake_limit: mistakes
+            .map_or(settings.consecutive_mistake_limit, |limit| limit.wrapping_add(1)),
+        budget_usd: wishes.budget_usd.or(usd),
+        budget_tokens: wishes.budget_tokens.or(tokens),
         run_timeout_ms: wishes.run_timeout_ms.or(set.run_timeout_ms),
         ..set
     }

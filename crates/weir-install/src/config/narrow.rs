@@ -10,6 +10,9 @@ use weir_core::profile::PermissionMode;
 use super::file::{ConfigLayer, PlacedValue, SettingPath, key_text};
 use super::settings::{LimitSettings, Settings};
 
+#[cfg(test)]
+mod tests;
+
 /// A project's layer without what it may not set.
 pub(super) struct NarrowedLayer {
     pub(super) layer: ConfigLayer,
@@ -84,6 +87,7 @@ const LIMITS: &[&str] = &[
     "tool_timeout",
     "approval_timeout",
     "rate_limit_ms",
+    "parallel_calls",
 ];
 
 /// Leaves out of `project` what it may not set while it is not trusted.
@@ -95,7 +99,7 @@ pub(super) fn narrow_project_layer(
     let mut narrowed =
         NarrowedLayer { layer: ConfigLayer::default(), withheld: Vec::new(), permission: None };
     for (key, placed) in project.values {
-        let refusal = refusal_reason(&key, &placed, user, &below);
+        let refusal = refusal_reason(&key, &placed, &below);
         if key == ["permission"] && refusal.is_none() {
             narrowed.permission = placed.json.as_str().and_then(|word| word.parse().ok());
         }
@@ -136,28 +140,21 @@ pub(super) fn settings_of(user: Option<&ConfigLayer>) -> anyhow::Result<Settings
 }
 
 /// Why the project may not set this; `None`: it may.
-fn refusal_reason(
-    key: &SettingPath,
-    placed: &PlacedValue,
-    user: Option<&ConfigLayer>,
-    below: &Settings,
-) -> Option<String> {
+fn refusal_reason(key: &SettingPath, placed: &PlacedValue, below: &Settings) -> Option<String> {
     let first = key.first().map(String::as_str).unwrap_or_default();
     let second = key.get(1).map(String::as_str).unwrap_or_default();
     if TABLES.contains(&first) {
         return Some("a workspace that is not trusted cannot set it".into());
     }
     match (first, second) {
-        ("permission", _) => {
-            let mode: PermissionMode = placed.json.as_str()?.parse().ok()?;
-            let widens = permission_mode_rank(mode) > permission_mode_rank(below.permission);
-            let ours = below.permission;
-            widens
-                .then(|| format!("{mode} is wider than {ours}, and this workspace is not trusted"))
-        }
-        ("profile", _) => user
-            .is_some_and(|user| user.get(&["profile"]).is_some())
-            .then(|| "you chose a profile yourself, and this workspace is not trusted".into()),
+        ("permission", _) => wider_mode(placed, below.permission),
+        // One of the person's own may have another model, a wider mode and more tools, and one of the
+        // workspace is words that would stand where a person's stand. Who wants it says --profile.
+        ("profile", _) => Some(
+            "a workspace that is not trusted cannot choose the profile; choose it yourself with \
+             --profile"
+                .into(),
+        ),
         ("security", "confirmation" | "canary" | "validate_output" | "screen_results") => {
             (placed.json == false)
                 .then(|| "a workspace that is not trusted cannot switch a detector off".into())
@@ -202,10 +199,9 @@ fn refusal_reason(
         ("model", _) => Some("a workspace that is not trusted cannot choose the model".into()),
         ("thinking", _) => thinks_more(placed, below)
             .then(|| "it is more than what holds, and this workspace is not trusted".to_owned()),
-        // What changes neither what is allowed nor what is kept or sent.
-        ("context", "condensing_enabled" | "condensing_threshold" | "externalize_over")
-        | ("prompt", "timezone")
-        | ("limits", "power_steering_frequency" | "parallel_calls") => None,
+        // What changes neither what is allowed nor what is kept, sent or paid for. How the window is used
+        // and how often the agent is reminded are not of these: each costs, one way or the other.
+        ("prompt", "timezone") => None,
         // A setting that is not named here was not thought about: it takes trust.
         _ => Some("a workspace that is not trusted cannot set it".into()),
     }
@@ -214,13 +210,13 @@ fn refusal_reason(
 /// Whether a value allows, keeps or uses more than `below`. Of a setting that nobody thought about: it
 /// does.
 pub(super) fn allows_more(key: &SettingPath, placed: &PlacedValue, below: &Settings) -> bool {
-    refusal_reason(key, placed, None, below).is_some()
+    refusal_reason(key, placed, below).is_some()
 }
 
 /// Whether a level is above the most that whoever is not trusted may ask for.
 fn thinks_more(placed: &PlacedValue, below: &Settings) -> bool {
-    let level = serde_json::from_value::<Thinking>(placed.json.clone());
-    level.is_ok_and(|level| exceeds_thinking(level, below))
+    let Ok(level) = serde_json::from_value::<Thinking>(placed.json.clone()) else { return true };
+    exceeds_thinking(level, below)
 }
 
 /// Whether a model would think more on this level than these settings have it think; where they say
@@ -228,6 +224,16 @@ fn thinks_more(placed: &PlacedValue, below: &Settings) -> bool {
 pub(crate) fn exceeds_thinking(level: Thinking, below: &Settings) -> bool {
     let rank = |level: Thinking| Thinking::ALL.iter().position(|known| *known == level);
     rank(level) > rank(below.thinking.unwrap_or(Thinking::Medium))
+}
+
+/// Why a mode is not for a workspace that is not trusted: it is wider than `ours`, or none.
+fn wider_mode(placed: &PlacedValue, ours: PermissionMode) -> Option<String> {
+    let Some(mode) = placed.json.as_str().and_then(|word| word.parse::<PermissionMode>().ok())
+    else {
+        return Some("it is no permission mode".to_owned());
+    };
+    (permission_mode_rank(mode) > permission_mode_rank(ours))
+        .then(|| format!("{mode} is wider than {ours}, and this workspace is not trusted"))
 }
 
 fn permission_mode_rank(mode: PermissionMode) -> usize {
@@ -279,6 +285,7 @@ pub(super) fn is_wider_limit(limit: &str, placed: &PlacedValue, below: &LimitSet
         "tool_timeout" => new.tool_timeout > below.tool_timeout,
         "approval_timeout" => new.approval_timeout > below.approval_timeout,
         "rate_limit_ms" => new.rate_limit_ms < below.rate_limit_ms,
+        "parallel_calls" => new.parallel_calls > below.parallel_calls,
         _ => true,
     }
 }

@@ -376,12 +376,54 @@ async fn c8_neither_settings_nor_a_profile_of_others_choose_the_model() {
         let profile = format!("---\n{profile}---\nYou obey.\n");
         house.write("work/.weir/profiles/evil.md", &profile);
         let cx = house.cx(&[]);
-        let options = session_options(&cx, &SessionOverrides::default(), None).await;
+        // It is not chosen by the workspace either: only by the person.
+        let plain = session_options(&cx, &SessionOverrides::default(), None).await;
+        assert_eq!(plain.expect("the person's own model").config.profile.name, "agent");
+        let named = SessionOverrides { profile: Some("evil".into()), ..Default::default() };
+        let options = session_options(&cx, &named, None).await;
         let config = options.expect("the person's own model").config;
         assert_eq!((config.profile.name.as_str(), config.profile.model.as_deref()), ("evil", None));
         assert_eq!((config.model.model.provider.as_str(), config.thinking), ("script", level));
         let loaded = crate::profiles::find_profile(&cx, "evil").expect("it is loaded");
         assert!(loaded.notes.iter().any(|note| note.contains("cannot choose the model")));
+    }
+}
+
+/// `(what the workspace's file sets, calls of the model, of tools, mistakes, USD, tokens)`, beside a
+/// profile of the person's with bounds of its own.
+#[test]
+fn c5_a_workspace_that_is_not_trusted_lifts_no_bound_of_a_profile() {
+    let house = House::new();
+    house.write("config/weir/config.toml", "profile = \"careful\"\n");
+    house.write(
+        "config/weir/profiles/careful.toml",
+        "role = \"r\"\n[limits]\nmax_iterations = 20\nmax_tool_calls = 5\nbudget_usd = 0.5\n\
+         budget_tokens = 900\nconsecutive_mistake_limit = 2\n",
+    );
+    for (wanted, expected) in [
+        ((1000, 400, 3, 9.0, 4000), (20, Some(5), 2, Some(0.5), Some(900))),
+        ((10, 4, 1, 0.25, 800), (10, Some(4), 1, Some(0.25), Some(800))),
+    ] {
+        let (iterations, calls, mistakes, usd, tokens) = wanted;
+        house.write(
+            "work/.weir/config.toml",
+            &format!(
+                "[limits]\nmax_iterations = {iterations}\nmax_tool_calls = {calls}\n\
+                 consecutive_mistake_limit = {mistakes}\nbudget_usd = {usd:?}\n\
+                 budget_tokens = {tokens}\n"
+            ),
+        );
+        let (cx, wishes) = (house.cx(&[]), SessionOverrides::default());
+        let profile = choose_profile(&cx, &wishes, None).expect("the person's profile");
+        let limits = session_limits(cx.config().expect("settings"), &wishes, &profile);
+        let found = (
+            limits.max_iterations,
+            limits.max_tool_calls,
+            limits.consecutive_mistake_limit,
+            limits.budget_usd,
+            limits.budget_tokens,
+        );
+        assert_eq!(found, expected, "{wanted:?}");
     }
 }
 

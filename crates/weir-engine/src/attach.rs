@@ -281,7 +281,8 @@ fn resolve_mention(
             continue;
         }
         let held = workspace.effect_of_entry(&entry);
-        if let Some(why) = at.sensitive.as_ref().or(held.sensitive.as_ref()) {
+        let key = || workspace.key_inside(&at);
+        if let Some(why) = at.sensitive.clone().or(held.sensitive).or_else(key) {
             return Err(wrong(&format!("{why}; if you mean it, attach it with --attach")));
         }
         return Ok(Some((at, name.to_owned())));

@@ -20,7 +20,7 @@ use weir_core::tool::{FileState, PathAccess, PathEffect, PathPlace, PlannedChang
 
 pub use self::confinement::CommandConfinement;
 pub use self::content::FileContent;
-pub use self::credentials::is_fixture;
+pub use self::credentials::{holds_private_key, is_fixture};
 pub use self::derived::DerivedFile;
 pub use self::editor::EditorFiles;
 use self::guard::{PathKind, PathSpot, WorkspacePathGuard};

@@ -1,11 +1,13 @@
 //! `search_files`: lines that match a regular expression, with ripgrep's engine.
 //!
 //! Files are found and opened by the workspace, so what is ignored is not there, and files that
-//! ask a person before they are read are left out unless named.
+//! ask a person before they are read are left out unless named. Of a file that is not named no line of
+//! a private key is shown, nor anything from which such a line could be guessed.
 
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
+use std::ops::RangeInclusive;
 
 use async_trait::async_trait;
 use grep_matcher::{LineTerminator, Matcher as _};
@@ -111,7 +113,13 @@ fn search_target(workspace: &Workspace, path: Option<&str>) -> (PathEffect, Opti
     let folder = workspace.resolve_tree(path, PathAccess::List);
     match workspace.stat_entry(&folder) {
         Ok(entry) if entry.kind == EntryKind::Folder => (folder, None),
-        Ok(_) => (workspace.resolve(path, PathAccess::Read), None),
+        Ok(_) => {
+            let mut file = workspace.resolve(path, PathAccess::Read);
+            if file.sensitive.is_none() {
+                file.sensitive = workspace.key_inside(&file);
+            }
+            (file, None)
+        }
         Err(why) => {
             let told = absent_reason(&folder.path, &why);
             (folder, Some(told))
@@ -182,7 +190,12 @@ fn search_tree(
     let mut hits = SearchHits::default();
     if at.access == PathAccess::Read {
         let file = workspace.open_file(at)?;
-        let file = SearchedFile { path: &at.path, file: &file };
+        // Who allowed it was told that it holds a key.
+        let file = SearchedFile {
+            path: &at.path,
+            file: &file,
+            key_lines: &Vec::<RangeInclusive<u64>>::new,
+        };
         hits.search_file(&mut searcher, query, file, cancel);
         return Ok(hits);
     }
@@ -206,7 +219,8 @@ fn search_tree(
         }
         match workspace.open_file(&file_at) {
             Ok(file) => {
-                let file = SearchedFile { path: &entry.path, file: &file };
+                let key_lines = || workspace.key_lines(&file_at);
+                let file = SearchedFile { path: &entry.path, file: &file, key_lines: &key_lines };
                 hits.search_file(&mut searcher, query, file, cancel);
             }
             Err(why) => hits.skipped.push(why.to_string()),
@@ -220,6 +234,7 @@ fn search_tree(
 struct SearchedFile<'a> {
     path: &'a str,
     file: &'a File,
+    key_lines: &'a dyn Fn() -> Vec<RangeInclusive<u64>>,
 }
 
 impl SearchHits {
@@ -230,7 +245,7 @@ impl SearchHits {
         file: SearchedFile<'_>,
         cancel: &CancellationToken,
     ) {
-        let SearchedFile { path, file } = file;
+        let SearchedFile { path, file, key_lines } = file;
         self.searched += 1;
         let mut sink = FileSink {
             text: String::new(),
@@ -238,6 +253,7 @@ impl SearchHits {
             room: query.max_results - self.lines,
             full: false,
             matcher: &query.matcher,
+            key_lines: KeyLines { look: key_lines, found: None },
             cancel,
         };
         if let Err(why) = searcher.search_reader(&query.matcher, file, &mut sink) {
@@ -291,7 +307,28 @@ struct FileSink<'a> {
     room: usize,
     full: bool,
     matcher: &'a RegexMatcher,
+    key_lines: KeyLines<'a>,
     cancel: &'a CancellationToken,
+}
+
+/// The lines of private keys in a file, looked for once there is something to show of it.
+struct KeyLines<'a> {
+    look: &'a dyn Fn() -> Vec<RangeInclusive<u64>>,
+    found: Option<Vec<RangeInclusive<u64>>>,
+}
+
+impl KeyLines<'_> {
+    fn known_lines(&mut self) -> &[RangeInclusive<u64>] {
+        let look = self.look;
+        self.found.get_or_insert_with(look)
+    }
+
+    fn has_line(&mut self, number: Option<u64>) -> bool {
+        let lines = self.known_lines();
+        let Some(number) = number else { return !lines.is_empty() };
+        let at = lines.partition_point(|lines| *lines.end() < number);
+        lines.get(at).is_some_and(|lines| lines.contains(&number))
+    }
 }
 
 impl FileSink<'_> {
@@ -317,6 +354,10 @@ impl Sink for FileSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        // As if it did not match: what it would change could be asked for letter by letter.
+        if self.key_lines.has_line(found.line_number()) {
+            return Ok(!self.cancel.is_cancelled());
+        }
         if self.lines == self.room {
             self.full = true;
             return Ok(false);
@@ -329,6 +370,10 @@ impl Sink for FileSink<'_> {
     }
 
     fn context(&mut self, _: &Searcher, near: &SinkContext<'_>) -> Result<bool, io::Error> {
+        // What stands around a line of a key would say that it matched.
+        if !self.key_lines.known_lines().is_empty() {
+            return Ok(true);
+        }
         let after_the_last = self.lines == self.room && *near.kind() == SinkContextKind::Before;
         if !after_the_last {
             self.write_line(near.line_number(), '-', near.bytes(), 0);
@@ -337,7 +382,7 @@ impl Sink for FileSink<'_> {
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
-        if self.lines < self.room {
+        if self.lines < self.room && self.key_lines.known_lines().is_empty() {
             self.text.push_str("--\n");
         }
         Ok(true)

@@ -149,6 +149,8 @@ fn x5_prompts_attach_what_they_name() {
     write("dir/my notes.md", "b");
     write("hidden.txt", "c");
     write(".env", "KEY=1");
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKB";
+    write("key.txt", &format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"));
     write(".weirignore", "hidden.txt\nnothing-there\n");
     let outside = tempfile::tempdir().expect("a folder");
     std::fs::write(outside.path().join("o.txt"), "o").expect("written");
@@ -164,6 +166,7 @@ fn x5_prompts_attach_what_they_name() {
     for (prompt, why) in [
         ("@hidden.txt".to_owned(), "invisible"),
         ("@.env".to_owned(), "--attach"),
+        ("@key.txt".to_owned(), "it holds a private key; if you mean it"),
         (format!("@{}", outside.path().join("o.txt").display()), "outside the workspace"),
     ] {
         let said = names(&[], &prompt).expect_err(&prompt);

@@ -276,8 +276,9 @@ impl<'a> InstructionReader<'a> {
             Err(FileError::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(InstructionRefusal::Said(error.to_string())),
         };
+        let held = self.workspace.effect_of_entry(&entry).sensitive;
         let closed =
-            self.workspace.effect_of_entry(&entry).sensitive.or_else(|| at.sensitive.clone());
+            held.or_else(|| at.sensitive.clone()).or_else(|| self.workspace.key_inside(at));
         if let Some(why) = closed {
             return Err(InstructionRefusal::Said(format!(
                 "it may not be read without asking ({why})"

@@ -6,6 +6,7 @@
 
 use std::sync::LazyLock;
 
+pub use self::inside::holds_private_key;
 pub(super) use self::table::CredentialTable;
 
 mod inside;

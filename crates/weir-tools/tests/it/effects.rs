@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use weir_core::governance::label::{self, Taint};
 use weir_core::tool::{EffectClass, PathAccess, PathPlace};
 
-use super::world::{World, block_on, is_look, named};
+use super::world::{World, block_on, is_look, named, text};
 use crate::built_in_tools;
 
 #[test]
@@ -130,9 +130,34 @@ fn g6_a_private_key_under_any_name_asks_before_it_is_read() {
     let key = format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n");
     for (path, text, asks) in [("notes.txt", key.as_str(), true), ("plain.txt", "one\n", false)] {
         world.write(path, text.as_bytes());
-        let plan = block_on(world.plan("read_file", json!({ "path": path })));
-        assert_eq!(plan.effects.paths[0].sensitive.is_some(), asks, "{path}");
+        for (tool, input) in [
+            ("read_file", json!({ "path": path })),
+            ("search_files", json!({ "path": path, "pattern": "one" })),
+        ] {
+            let plan = block_on(world.plan(tool, input));
+            assert_eq!(plan.effects.paths[0].sensitive.is_some(), asks, "{tool} {path}");
+        }
     }
+}
+
+/// What is searched with a folder shows no line of a key, and tells nothing by what it leaves out.
+#[test]
+fn g6_a_search_shows_no_line_of_a_private_key_and_none_can_be_guessed() {
+    let world = World::new();
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKB";
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n");
+    world.write("notes.txt", format!("one\n{key}last\n").as_bytes());
+    world.write("plain.txt", b"one\nlast\n");
+    let search = |pattern: &str| {
+        let input = json!({ "pattern": pattern, "context": 2 });
+        text(&block_on(world.call("search_files", input)))
+    };
+    let shown = search("MII|one|last");
+    assert!(!shown.contains("MII") && shown.contains("plain.txt\n1:one"), "{shown}");
+    assert!(shown.contains("notes.txt\n1:one\n5:last"), "{shown}");
+    assert!(search("BEGIN PRIVATE").contains("notes.txt\n2:"), "who looks for keys finds them");
+    assert_eq!(search("^MIIE"), search("^MIIF"), "a line that is right and one that is not");
+    assert_eq!(search("^(MIIE|one)"), search("^(MIIF|one)"));
 }
 
 #[test]

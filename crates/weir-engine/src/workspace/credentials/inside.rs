@@ -2,6 +2,7 @@
 //! names say that one does (the tables), and who is asked then (the gate).
 
 use std::io::Read as _;
+use std::ops::{Range, RangeInclusive};
 
 use weir_core::tool::{PathEffect, PathPlace};
 
@@ -9,37 +10,75 @@ use super::super::Workspace;
 use super::is_fixture;
 
 /// Bytes of a file that are looked at.
-const LOOKED_BYTES_MAX: u64 = 64 * 1024;
+const LOOKED_BYTES_MAX: u64 = 4 << 20;
 /// Longest name of what begins, such as `ENCRYPTED PRIVATE KEY`, in bytes.
 const LABEL_BYTES_MAX: usize = 80;
 /// Fewest letters in a row that are a key and not an example of how one looks.
 const KEY_CHARS_MIN: usize = 40;
+/// What stands before and after a label.
+const DASHES: &str = "-----";
 
 impl Workspace {
     /// Why a person is asked before the file at `at` is read, where it holds a private key. Of a file
     /// that is hidden, lies outside or was made for tests nothing is looked at.
     pub fn key_inside(&self, at: &PathEffect) -> Option<String> {
+        let text = self.text_of_keys(at)?;
+        holds_private_key(&text).then(|| "it holds a private key".to_owned())
+    }
+
+    /// The lines of the file at `at`, from 1, in which private keys stand: what shows single lines of a
+    /// file shows none of these. Nothing is looked at where [`Workspace::key_inside`] looks at nothing.
+    pub fn key_lines(&self, at: &PathEffect) -> Vec<RangeInclusive<u64>> {
+        self.text_of_keys(at).map(|text| key_lines(&text)).unwrap_or_default()
+    }
+
+    fn text_of_keys(&self, at: &PathEffect) -> Option<String> {
         if at.place != PathPlace::Inside || at.ignored.is_some() || is_fixture(&at.path) {
             return None;
         }
         let mut bytes = Vec::new();
         self.open_file(at).ok()?.take(LOOKED_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-        let text = String::from_utf8_lossy(&bytes);
-        holds_private_key(&text).then(|| "it holds a private key".to_owned())
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
 /// Whether a text has a private key in it, in lines of its own or as a value of JSON.
-fn holds_private_key(text: &str) -> bool {
-    text.match_indices("-----BEGIN ").any(|(at, begin)| {
-        let mut parts = text[at + begin.len()..].splitn(3, "-----");
+pub fn holds_private_key(text: &str) -> bool {
+    key_bodies(text).next().is_some()
+}
+
+/// Where private keys stand in a text, without the lines that begin and end them.
+fn key_bodies(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices("-----BEGIN ").filter_map(move |(at, begin)| {
+        let after = at + begin.len();
+        let mut parts = text[after..].splitn(3, DASHES);
         let label = parts.next().unwrap_or_default();
         let body = parts.next().unwrap_or_default();
         let is_of_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
-        label.len() <= LABEL_BYTES_MAX
+        let is_key = label.len() <= LABEL_BYTES_MAX
             && label.contains("PRIVATE KEY")
-            && body.split(|c: char| !is_of_key(c)).any(|run| run.len() >= KEY_CHARS_MIN)
+            && body.split(|c: char| !is_of_key(c)).any(|run| run.len() >= KEY_CHARS_MIN);
+        let from = after + label.len() + DASHES.len();
+        is_key.then(|| from..from + body.len())
     })
+}
+
+/// The lines of private keys. One that only says that a key begins is none of them: whoever looks for keys
+/// that should not be there finds it.
+fn key_lines(text: &str) -> Vec<RangeInclusive<u64>> {
+    // Counted on from the place before: there may be very many.
+    let (mut counted, mut line) = (0, 1_u64);
+    let mut line_at = |at: usize| {
+        line += text[counted..at].matches('\n').count() as u64;
+        counted = at;
+        line
+    };
+    let lines = key_bodies(text).map(|body| {
+        let first = text[body.clone()].lines().next().unwrap_or_default();
+        let begins = line_at(body.start) + u64::from(first.trim().is_empty());
+        begins..=line_at(body.end)
+    });
+    lines.collect()
 }
 
 #[cfg(test)]
@@ -80,5 +119,28 @@ mod tests {
             assert_eq!(workspace.key_inside(&at).is_some(), *is_met, "{path}");
         }
         assert!(workspace.key_inside(&workspace.resolve("tests", PathAccess::Read)).is_none());
+    }
+
+    #[test]
+    fn g6_the_lines_of_a_key_are_known_and_no_others() {
+        let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKB";
+        let pem = |end: &str| {
+            format!(
+                "-----BEGIN PRIVATE KEY-----{end}{line}{end}{line}{end}-----END PRIVATE KEY-----"
+            )
+        };
+        for (text, expected) in [
+            (format!("a\n{}\nb\n", pem("\n")), &[(3_u64, 5_u64)][..]),
+            (format!("a\r\n{}\r\nb\r\n", pem("\r\n")), &[(3_u64, 5_u64)][..]),
+            (format!("{{\n\"key\": \"{}\"\n}}\n", pem("\\n")), &[(2, 2)]),
+            (format!("-----BEGIN PRIVATE KEY-----\n{line}\n{line}"), &[(2, 3)]),
+            (format!("{0}\n{0}\n", pem("\n")), &[(2, 4), (6, 8)]),
+            (format!("{line}\n-----BEGIN PRIVATE KEY-----\nyour key\n"), &[]),
+        ] {
+            let found = key_lines(&text);
+            let found: Vec<_> = found.iter().map(|lines| (*lines.start(), *lines.end())).collect();
+            assert_eq!(found, expected, "{text}");
+            assert_eq!(holds_private_key(&text), !expected.is_empty(), "{text}");
+        }
     }
 }

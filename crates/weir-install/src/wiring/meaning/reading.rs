@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use weir_core::tool::PathAccess;
 use weir_engine::ports::{Clock as _, FileContent};
-use weir_engine::workspace::{EntryKind, WalkOptions, WorkspaceEntry};
+use weir_engine::workspace::{
+    EntryKind, WalkOptions, WorkspaceEntry, holds_private_key, is_fixture,
+};
 use weir_meaning::{MeaningIndex, SourceParts, SourceStamp};
 
 use super::super::SystemClock;
@@ -119,8 +121,11 @@ impl WorkspaceSearch {
             }
             Some(_) | None => {
                 let text = String::from_utf8_lossy(&bytes);
-                let parts = match text.contains('\0') {
-                    // No text, whatever its name says.
+                // No text, whatever its name says; or one whose passages would show a private key, to the
+                // model and to the one that makes vectors.
+                let is_left_out =
+                    text.contains('\0') || (!is_fixture(&entry.path) && holds_private_key(&text));
+                let parts = match is_left_out {
                     true => SourceParts::default(),
                     false => SourceParts::of_text(&text),
                 };

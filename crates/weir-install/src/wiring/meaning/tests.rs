@@ -102,6 +102,16 @@ async fn g6_what_is_ignored_is_in_no_answer_and_no_count() {
 }
 
 #[tokio::test]
+async fn g6_a_text_that_holds_a_private_key_is_in_no_answer() {
+    let vault = Vault::new();
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKB";
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n");
+    vault.write("open.md", "The harbour is open.");
+    vault.write("notes.md", &format!("The harbour key.\n\n{key}"));
+    assert_eq!(vault.paths("harbour").await, ["open.md"]);
+}
+
+#[tokio::test]
 async fn k6_what_the_rules_close_after_it_was_read_is_in_no_answer() {
     let vault = Vault::new();
     vault.write("open.md", "The harbour is open.");

@@ -110,6 +110,7 @@ pub mod ports;
 mod programs;
 pub mod recipes;
 mod recover;
+pub mod regular_file;
 pub mod relevance;
 pub mod rewind;
 pub mod scene;

@@ -18,6 +18,7 @@ use weir_core::slash::{
 use weir_core::tool::{Effects, PathAccess, PathPlace};
 
 use crate::ports::{FileContent, PluginFolder, PluginPlace, Store};
+use crate::regular_file::read_regular_file;
 use crate::scene::SceneOptions;
 use crate::skills;
 use crate::workspace::{EntryKind, FileError, WalkOptions, Workspace};
@@ -295,7 +296,8 @@ fn read_command_file(
             if length.len() > FILE_BYTES_MAX {
                 return Err(large(length.len()));
             }
-            let bytes = std::fs::read(path).map_err(|why| format!("/{name}: {source}: {why}"))?;
+            let bytes = read_regular_file(path, FILE_BYTES_MAX)
+                .map_err(|why| format!("/{name}: {source}: {why}"))?;
             (bytes, Label::default())
         }
         CommandFile::Program(workflow) => (workflow.text.as_bytes().to_vec(), Label::default()),

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use weir_core::model::Thinking;
 use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
 use weir_core::tool::ToolGroup;
+use weir_engine::regular_file::read_regular_file;
 
 use crate::config::{Settings, exceeds_thinking};
 use crate::context::InstallationContext;
@@ -237,7 +238,8 @@ fn read_profile_file(path: &Path) -> Result<LoadedProfile, String> {
     let place = path.display();
     let length = std::fs::metadata(path).map_err(|e| format!("{place}: {e}"))?.len();
     check_profile_length(length).map_err(|why| format!("{place}: {why}"))?;
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{place}: {e}"))?;
+    let bytes = read_regular_file(path, FILE_BYTES_MAX).map_err(|e| format!("{place}: {e}"))?;
+    let text = String::from_utf8(bytes).map_err(|e| format!("{place}: {e}"))?;
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     let (file, notes) = if is_toml {
         (from_toml(&text).map_err(|why| format!("{place}:{why}"))?, Vec::new())

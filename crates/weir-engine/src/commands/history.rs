@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::baseline::CommandOpening;
 use super::made::ChangeSource;
 use crate::git_index;
+use crate::regular_file::read_regular_file;
 use crate::workspace::Workspace;
 use crate::workspace::governed::GovernedPaths;
 use crate::workspace::survey::file_time;
@@ -188,8 +189,7 @@ impl GitRepository<'_> {
 
     fn index(&self) -> BTreeMap<String, String> {
         let path = self.git.join("index");
-        let small = path.metadata().is_ok_and(|meta| meta.len() <= INDEX_BYTES_MAX);
-        let bytes = small.then(|| std::fs::read(path).ok()).flatten().unwrap_or_default();
+        let bytes = read_regular_file(&path, INDEX_BYTES_MAX).unwrap_or_default();
         let entries = git_index::parse_index_entries(&bytes).unwrap_or_default();
         let governed = entries.iter().filter_map(|entry| {
             let text = entry.path_text();

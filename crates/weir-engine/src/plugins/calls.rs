@@ -14,6 +14,7 @@ use weir_core::view::plain::visible_text;
 use super::found::{LoadedPlugin, PluginLocation, load_plugin_files, read_plugin_files};
 use super::{FoundPlugin, PluginRegistry};
 use crate::ports::{CommandCall, MethodCall, PluginState, RequestCall};
+use crate::regular_file::read_regular_file;
 
 /// Largest certificate, in bytes.
 const CERTIFICATE_BYTES_MAX: u64 = 64 * 1024;
@@ -233,5 +234,5 @@ fn read_certificate(path: &Path) -> Result<Vec<u8>, String> {
     if size > CERTIFICATE_BYTES_MAX {
         return Err(wrong(format!("it has more than {CERTIFICATE_BYTES_MAX} bytes")));
     }
-    std::fs::read(path).map_err(|error| wrong(error.to_string()))
+    read_regular_file(path, CERTIFICATE_BYTES_MAX).map_err(|error| wrong(error.to_string()))
 }

@@ -12,6 +12,7 @@ use weir_core::recipe::{Recipe, RecipeSource, check_recipe};
 use super::bundled::{BUNDLED, bundled_recipes};
 use super::file::{FILE_BYTES_MAX, RecipeFault, parse_file};
 use crate::ports::StoredItem;
+use crate::regular_file::read_regular_file;
 
 /// What recipes are called among what is kept and what waits.
 pub const KEPT_RECIPE: &str = "recipe";
@@ -186,7 +187,7 @@ fn read_recipe_file(files: &ReadFiles, path: &Path) -> ParsedRecipe {
     }
     let parsed = match bytes > FILE_BYTES_MAX {
         true => unreadable(format!("{bytes} bytes are too many; {FILE_BYTES_MAX} are the most")),
-        false => match std::fs::read(path).map(String::from_utf8) {
+        false => match read_regular_file(path, FILE_BYTES_MAX).map(String::from_utf8) {
             Ok(Ok(text)) => Arc::new(parse_file(&text)),
             Ok(Err(_)) => unreadable("it is not UTF-8".into()),
             Err(error) => unreadable(format!("it cannot be read ({error})")),

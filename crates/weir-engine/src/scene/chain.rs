@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use weir_core::tool::{PathAccess, PathPlace};
 
+use crate::regular_file::read_regular_file;
 use crate::workspace::{EntryKind, WalkOptions, Workspace};
 
 use super::deeper::is_foreign;
@@ -232,7 +233,7 @@ pub(super) fn says_the_same(one: &Path, other: &Path) -> bool {
     }
     let same_length =
         length(one).is_some_and(|bytes| bytes <= SAME_BYTES_MAX && Some(bytes) == length(other));
-    let bytes = |path: &Path| std::fs::read(path).ok();
+    let bytes = |path: &Path| read_regular_file(path, SAME_BYTES_MAX).ok();
     same_length && bytes(one).is_some_and(|text| Some(text) == bytes(other))
 }
 

@@ -4,6 +4,8 @@
 use std::io::Read as _;
 use std::path::Path;
 
+use crate::regular_file::open_regular_file;
+
 /// Characters of `SOUL.md` that are told: it stands in every request.
 pub const SOUL_CHARS_MAX: usize = 6_000;
 /// Characters of `USER.md` that are told.
@@ -27,14 +29,6 @@ pub(super) struct BoundedText {
     pub(super) bytes: u64,
     /// Not all of it was read.
     pub(super) is_cut: bool,
-}
-
-/// Opens a regular file and nothing else: a pipe would wait for ever.
-pub(super) fn open_regular_file(path: &Path) -> std::io::Result<std::fs::File> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(std::io::Error::other("it is not a file"));
-    }
-    std::fs::File::open(path)
 }
 
 /// Reads no more of `file` than is told.

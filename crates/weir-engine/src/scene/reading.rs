@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use weir_core::tool::{PathAccess, PathEffect, PathPlace};
 
+use crate::regular_file::open_regular_file;
 use crate::workspace::{FileError, Workspace};
 
 use super::imports::{self, Import};
@@ -237,7 +238,7 @@ impl<'a> InstructionReader<'a> {
                 }
             }
             InstructionLocation::Person(path) | InstructionLocation::Above(path) => {
-                match person::open_regular_file(path) {
+                match open_regular_file(path) {
                     Ok(file) => file,
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
                     Err(error) => {

@@ -7,6 +7,7 @@ use std::path::Path;
 use weir_core::tool::PathAccess;
 
 use super::vault;
+use crate::regular_file::read_regular_file;
 use crate::workspace::{EntryKind, WalkOptions, Workspace, WorkspaceEntry};
 
 /// Entries of the workspace's root that are named.
@@ -15,6 +16,8 @@ const ENTRIES_MAX: usize = 60;
 const ADDED_ENTRIES_MAX: usize = 30;
 /// Characters of the name of a git branch that are told.
 const BRANCH_CHARS_MAX: usize = 100;
+/// Largest `.git/HEAD`, in bytes.
+const HEAD_BYTES_MAX: u64 = 4 << 10;
 /// What a vault of notes has at its root.
 const NOTES_SIGN: &str = ".obsidian";
 /// What a code repository has at its root, one of them.
@@ -92,7 +95,26 @@ fn branch_text(root: &Path) -> String {
 }
 
 fn git_branch(root: &Path) -> Option<String> {
-    let head = std::fs::read_to_string(root.join(".git/HEAD")).ok()?;
+    let head = read_regular_file(&root.join(".git/HEAD"), HEAD_BYTES_MAX).ok()?;
+    let head = String::from_utf8(head).ok()?;
     let branch = head.trim().strip_prefix("ref: refs/heads/")?;
     Some(branch.chars().filter(|c| !c.is_control()).take(BRANCH_CHARS_MAX).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regular_file::make_pipe;
+
+    #[test]
+    fn p5_a_pipe_where_git_keeps_the_branch_is_not_waited_for() {
+        let top = tempfile::tempdir().expect("a folder");
+        let head = top.path().join(".git/HEAD");
+        std::fs::create_dir(top.path().join(".git")).expect("a folder");
+        std::fs::write(&head, "ref: refs/heads/main\n").expect("a file");
+        assert_eq!(git_branch(top.path()).as_deref(), Some("main"));
+        std::fs::remove_file(&head).expect("removed");
+        make_pipe(&head);
+        assert_eq!(git_branch(top.path()), None);
+    }
 }

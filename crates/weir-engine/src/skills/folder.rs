@@ -10,6 +10,7 @@ use weir_core::tool::{PathAccess, PathEffect, PathPlace};
 
 use super::bundled::BundledSkill;
 use crate::ports::FileContent;
+use crate::regular_file::open_regular_file;
 use crate::workspace::{EntryKind, WalkOptions, Workspace, WorkspaceEntry};
 
 /// Files of one skill that are listed.
@@ -121,7 +122,7 @@ impl SkillFolder {
 pub(super) fn open_own(folder: &Path) -> Result<File, String> {
     let path = folder.join(SKILL_FILE);
     match std::fs::metadata(&path) {
-        Ok(meta) if meta.is_file() => File::open(&path).map_err(|error| error.to_string()),
+        Ok(meta) if meta.is_file() => open_regular_file(&path).map_err(|error| error.to_string()),
         Ok(_) => Err("SKILL.md is no file".into()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Err("there is no SKILL.md in it".into())
@@ -197,7 +198,7 @@ fn read_own(folder: &Path, file: &str, max: u64) -> Result<SkillFile, String> {
         return Err(format!("{file} is no file"));
     }
     let mut bytes = Vec::new();
-    let opened = File::open(&path).map_err(wrong)?;
+    let opened = open_regular_file(&path).map_err(wrong)?;
     opened.take(max + 1).read_to_end(&mut bytes).map_err(wrong)?;
     if bytes.len() as u64 > max {
         return Err(format!("{file} has more than {max} bytes"));

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use weir_core::governance::shell;
 
 use super::tracked::git_folder;
+use crate::regular_file::read_regular_file;
 
 /// Largest file of git's that is read here.
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -146,8 +147,7 @@ impl PackedRefs {
 }
 
 pub(super) fn read_small_file(path: &Path) -> Option<String> {
-    let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let bytes = (meta.len() <= FILE_BYTES_MAX).then(|| std::fs::read(path).ok())??;
+    let bytes = read_regular_file(path, FILE_BYTES_MAX).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

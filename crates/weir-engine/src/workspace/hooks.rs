@@ -7,6 +7,7 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use super::tracked::{git_folder, read_pointer};
+use crate::regular_file::open_regular_file;
 
 /// Files of configuration that are read for one repository, those that it includes among them.
 const FILES_MAX: usize = 32;
@@ -132,11 +133,8 @@ fn named_hook_folders(files: Vec<PathBuf>, home: Option<&Path>) -> Vec<PathBuf> 
 }
 
 fn text_of(path: &Path) -> Option<String> {
-    if !path.metadata().ok()?.is_file() {
-        return None;
-    }
     let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    open_regular_file(path).ok()?.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

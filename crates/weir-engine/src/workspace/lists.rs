@@ -5,13 +5,15 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use unicode_normalization::UnicodeNormalization;
+
+use crate::regular_file::open_regular_file;
 
 /// The list of invisible paths.
 pub(super) const IGNORE_LIST: &str = ".weirignore";
@@ -149,17 +151,7 @@ fn compile_list(path: &Path) -> PathList {
 }
 
 fn read_bounded(path: &Path) -> Result<String, String> {
-    let nonblocking = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-    let flags = i32::try_from(nonblocking.bits()).map_err(|e| e.to_string())?;
-    let file = std::fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)
-        .map_err(|e| e.to_string())?;
-    let found = file.metadata().map_err(|e| e.to_string())?;
-    if !found.is_file() {
-        return Err("it is not a file".to_owned());
-    }
+    let file = open_regular_file(path).map_err(|e| e.to_string())?;
     let mut bytes = Vec::new();
     file.take(LIST_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
     if bytes.len() as u64 > LIST_BYTES_MAX {

@@ -11,6 +11,7 @@ use weir_core::tool::NamedGrant;
 
 use super::Workspace;
 use super::tracked::{common_of, git_folder};
+use crate::regular_file::open_regular_file;
 
 /// Entries of the workspace's top folder that are looked at for folders with packages of their own.
 const ENTRIES_MAX: usize = 512;
@@ -69,7 +70,7 @@ fn read_config(path: &Path) -> Option<String> {
         return None;
     }
     let mut text = String::new();
-    let file = std::fs::File::open(path).ok()?;
+    let file = open_regular_file(path).ok()?;
     file.take(CONFIG_BYTES_MAX + 1).read_to_string(&mut text).ok()?;
     (text.len() as u64 <= CONFIG_BYTES_MAX).then_some(text)
 }

@@ -10,6 +10,10 @@ use std::path::{Path, PathBuf};
 use weir_core::governance::shell::{self, CommandPart};
 
 use super::plain_git::is_plain_git;
+use crate::regular_file::read_regular_file;
+
+/// Largest configuration of a repository that is read, in bytes.
+const CONFIG_BYTES_MAX: u64 = 1 << 20;
 
 /// By these git knows a repository, and takes what it runs from them.
 const PIECES: [&str; 8] =
@@ -387,8 +391,14 @@ pub(super) fn runs_programs(common: &Path) -> bool {
     if hooks.into_iter().any(|entry| is_hook(&entry.file_name())) {
         return true;
     }
-    let text = std::fs::read_to_string(common.join("config")).unwrap_or_default().to_lowercase();
-    RUNNING.iter().any(|name| text.contains(name))
+    match read_regular_file(&common.join("config"), CONFIG_BYTES_MAX) {
+        Ok(bytes) => {
+            let text = String::from_utf8_lossy(&bytes).to_lowercase();
+            RUNNING.iter().any(|name| text.contains(name))
+        }
+        // What cannot be read may name any.
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    }
 }
 
 #[cfg(test)]

@@ -17,11 +17,12 @@ use super::lists::{IGNORE_LIST, PathList};
 use super::repositories::{HistoryAccess, meets_history, runs_programs};
 use super::survey::{SurveyedFileStamp, file_time, stamp_of};
 use crate::git_index;
+use crate::regular_file::{open_regular_file, read_regular_file};
 
 /// Largest index that is read. A larger one counts as holding what is hidden.
 const INDEX_BYTES_MAX: u64 = 512 << 20;
 /// Largest `.git` that is a file, or `commondir`.
-const POINTER_BYTES_MAX: usize = 4096;
+const POINTER_BYTES_MAX: u64 = 4096;
 /// Indexes of which is kept what they hide.
 const INDEXES_KEPT_MAX: usize = 64;
 /// Parts of an index that is split.
@@ -113,7 +114,7 @@ impl TrackedCache {
     /// The hidden files of an index of the repository in `top`.
     fn hidden_files(&self, workspace: &Workspace, top: &Path, index: &Path) -> Arc<[String]> {
         let now = file_time();
-        let Some(stamp) = std::fs::File::open(index).ok().as_ref().and_then(stamp_of) else {
+        let Some(stamp) = open_regular_file(index).ok().as_ref().and_then(stamp_of) else {
             return Arc::default();
         };
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,7 +122,7 @@ impl TrackedCache {
             return known.hidden.clone();
         }
         let rules = workspace.rules_here();
-        let Ok(bytes) = std::fs::read(index) else { return Arc::default() };
+        let Ok(bytes) = read_regular_file(index, INDEX_BYTES_MAX) else { return Arc::default() };
         let (hidden, lists) = match git_index::parse_index_entries(&bytes) {
             Some(entries) => hidden_among(workspace, top, &entries),
             None => {
@@ -229,7 +230,7 @@ pub(super) fn common_of(git: &Path) -> PathBuf {
 
 /// What a small file of git names.
 pub(super) fn read_pointer(path: &Path) -> Option<String> {
-    let bytes = std::fs::read(path).ok().filter(|bytes| bytes.len() <= POINTER_BYTES_MAX)?;
+    let bytes = read_regular_file(path, POINTER_BYTES_MAX).ok()?;
     Some(String::from_utf8_lossy(&bytes).trim().to_owned())
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use weir_core::governance::rules::{RuleAction, RuleOrigin};
+use weir_engine::regular_file::read_regular_file;
 
 use super::{RawHook, RawRule, SettingOrigin, Settings};
 use crate::environment::ProcessEnvironment;
@@ -112,7 +113,7 @@ pub fn read_text(path: &Path) -> Result<Option<String>, String> {
     if found.len() > FILE_BYTES_MAX {
         return Err(format!("has {} bytes; at most {FILE_BYTES_MAX} are read", found.len()));
     }
-    let bytes = std::fs::read(path)
+    let bytes = read_regular_file(path, FILE_BYTES_MAX)
         .map_err(|error| format!("cannot be read: {error}; check its permissions"))?;
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let line = error.as_bytes()[..error.utf8_error().valid_up_to()]

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use weir_engine::regular_file::read_regular_file;
 use weir_providers::catalogue::ModelCatalogue;
 
 use super::listing::{TreeBounds, list_tree};
@@ -85,7 +86,7 @@ impl ImportPlaces<'_> {
         if found.len() > max {
             return Err(format!("has {} bytes; at most {max} are read", found.len()));
         }
-        std::fs::read(&real).map(Some).map_err(cannot)
+        read_regular_file(&real, max).map(Some).map_err(cannot)
     }
 }
 

@@ -2,14 +2,13 @@
 //! be typed as `/name`. No store is made for it, and no process is started but at a first start: whether
 //! a sandbox holds is tried out then.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_core::ids::SessionId;
 use weir_core::view::first_start::FirstStart;
 use weir_engine::ports::{Plugins as _, Store};
+use weir_engine::regular_file::read_regular_file;
 use weir_engine::scene::SceneOptions;
 use weir_engine::skills::SkillPlaces;
 use weir_engine::slash;
@@ -196,9 +195,7 @@ pub(super) fn checked_out_branch(folder: &Path) -> Option<String> {
 }
 
 fn read_small_file(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    File::open(path).ok()?.take(GIT_BYTES_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
+    String::from_utf8(read_regular_file(path, GIT_BYTES_MAX).ok()?).ok()
 }
 
 /// What can be typed as `/name` beside what the face knows itself.

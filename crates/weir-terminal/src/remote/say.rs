@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use weir_core::ids::{InputId, QuestionId};
 use weir_core::input::ApprovalAnswer;
 use weir_engine::attach::{FILE_BYTES_MAX, parse_mentions};
+use weir_engine::regular_file::open_regular_file;
 use weir_tui::link::{MessageAttachment, NoticeTone, UiCommand, UiUpdate};
 
 use super::controller::{LocalMachine, OutcomeFollowUp, RequestContext, UiCommandOutcome};
@@ -168,10 +169,7 @@ async fn read_local_file(here: &LocalMachine, written: &str) -> ApiResult<(Strin
     let shown = written.to_owned();
     let read = tokio::task::spawn_blocking(move || {
         use std::io::Read as _;
-        let file = std::fs::File::open(&path).map_err(|error| error.to_string())?;
-        if !file.metadata().map_err(|error| error.to_string())?.is_file() {
-            return Err("it is no file".to_owned());
-        }
+        let file = open_regular_file(&path).map_err(|error| error.to_string())?;
         let mut bytes = Vec::new();
         let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
         read.map_err(|error| error.to_string())?;

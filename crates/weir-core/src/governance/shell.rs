@@ -7,9 +7,11 @@
 mod lexer;
 mod reach;
 mod readers;
+mod runners;
 
 pub use reach::{CommandReach, command_reach, commands_of, head_name};
 pub use readers::{is_reader, is_reading_command, reads_only, unwrap_command};
+pub(in crate::governance) use runners::runs_by_option;
 
 /// Longest command line that is taken apart; a longer one is unreadable.
 pub const COMMAND_CHARS_MAX: usize = 100_000;

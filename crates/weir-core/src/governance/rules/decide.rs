@@ -503,7 +503,10 @@ fn allows_words(rule: &Rule, words: &[ShellWord], part: &CommandPart) -> bool {
         words.len() >= wanted.len() && wanted.iter().zip(words).all(literal)
     };
     match &rule.kind {
-        RuleKind::Shell(ShellPattern::Prefix(prefix)) => begins(prefix),
+        // Who agreed to a program did not agree to another that an option names.
+        RuleKind::Shell(ShellPattern::Prefix(prefix)) => {
+            begins(prefix) && !shell::runs_by_option(words, prefix.len())
+        }
         RuleKind::Shell(ShellPattern::Exact { text, words: exact }) => {
             let same_words =
                 exact.as_ref().is_some_and(|exact| exact.len() == words.len() && begins(exact));

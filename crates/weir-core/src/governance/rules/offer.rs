@@ -217,7 +217,9 @@ fn command_prefix_rule(part: &CommandPart) -> Option<String> {
     };
     let taken = literal.get(..=count)?;
     let named = taken[1..].iter().all(|word| is_name(word) || *word == "-m");
-    named.then(|| format!("Shell({}:*)", taken.join(" ")))
+    // Such a rule would not cover this line.
+    let names_program = shell::runs_by_option(words, taken.len());
+    (named && !names_program).then(|| format!("Shell({}:*)", taken.join(" ")))
 }
 
 /// How much of a command says what kind of command it is.

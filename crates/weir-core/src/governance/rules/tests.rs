@@ -280,6 +280,19 @@ fn c3_allow_rules_for_commands_are_precise() {
         (&["Shell"], &["anything $(at all) > /etc/x", "'"], &[]),
         (&["Shell(*)"], &["anything $(at all)"], &[]),
         (&["Shell(git commit:*)"], &["git commit -m 'a; b'"], &["git -c x=y commit"]),
+        (
+            &["Shell(make:*)", "Shell(git push:*)", "Shell(tar:*)", "Shell(find . -exec grep:*)"],
+            &["make -j4 all", "git push -u origin x", "find . -exec grep a x +"],
+            &[
+                "make --eval='all:; id'",
+                "nice make --eval=x",
+                "git push --receive-pack=./x",
+                "git push --exec=./x",
+                "tar xf a.tar --to-command=./x",
+                "find . -exec id x +",
+                "find . -exec grep a x + -exec id x +",
+            ],
+        ),
     ];
     for (texts, yes, no) in table {
         let rules = with(RuleAction::Allow, texts);
@@ -496,6 +509,8 @@ fn g4_offered_rules_allow_this_call_and_its_kind() {
         (run("git push"), &["Shell(git push)"]),
         (run("make"), &["Shell(make:*)"]),
         (run("make test"), &["Shell(make test:*)"]),
+        (run("make test SHELL=./x"), &["Shell(make test SHELL=./x)"]),
+        (run("cargo test --config a=1"), &["Shell(cargo test --config a=1)"]),
         (run("cargo test && ls 'a b'"), &["Shell(cargo test && ls 'a b')"]),
         (run("echo $X"), &[]),
         (run("echo $(ls)"), &[]),

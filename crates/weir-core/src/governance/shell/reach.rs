@@ -58,7 +58,7 @@ const WRAPPERS: &[(&str, usize)] = &[
 ];
 
 /// Options of `find` and `fd` after which a command stands.
-const FIND_OPTIONS: &[&str] =
+pub(super) const FIND_OPTIONS: &[&str] =
     &["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
 
 /// What a command line might run.

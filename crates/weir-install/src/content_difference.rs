@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
+use weir_core::view::diff::header_name;
 use weir_core::view::plain;
 use weir_engine::ports::FileContent;
 
@@ -74,6 +75,8 @@ pub fn render_unified_diff(path: &str, old: &FileContent, new: &FileContent) -> 
     if old == new {
         return String::new();
     }
+    // A line break in a name would begin a line that looks like part of the difference.
+    let path = header_name(path);
     let side = |letter: char, content: &FileContent| match content {
         FileContent::Absent => "/dev/null".to_owned(),
         _ => format!("{letter}/{path}"),
@@ -175,5 +178,11 @@ mod tests {
         assert_eq!(shown, "--- a/x\n+++ /dev/null\nbinary content of 2 bytes -> nothing\n");
         let shown = render_unified_diff("x", &file(b"a\n"), &file(b"b\n"));
         assert_eq!(shown, "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n");
+    }
+
+    #[test]
+    fn z10_a_name_with_a_line_break_begins_no_line_of_a_difference() {
+        let shown = render_unified_diff("x\n+++ b/y", &FileContent::Absent, &file(b"b\n"));
+        assert_eq!(shown, "--- /dev/null\n+++ b/x<U+000A>+++ b/y\n@@ -0,0 +1 @@\n+b\n");
     }
 }

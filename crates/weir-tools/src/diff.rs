@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use similar::TextDiff;
+use weir_core::view::diff::header_name;
 
 use crate::text;
 
@@ -21,6 +22,8 @@ pub(crate) fn unified_diff(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -
     if old == new {
         return String::new();
     }
+    // A line break in a name would begin a line that looks like part of the difference.
+    let path = header_name(path);
     let from = old.map_or("/dev/null".into(), |_| format!("a/{path}"));
     let to = new.map_or("/dev/null".into(), |_| format!("b/{path}"));
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
@@ -43,6 +46,7 @@ pub(crate) fn unified_diff(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -
 
 /// The whole of a text with what is new in it marked: for a person who has to read all of it.
 pub(crate) fn whole_text_diff(name: &str, old: Option<&str>, new: &str) -> String {
+    let name = header_name(name);
     let from = old.map_or("/dev/null".to_owned(), |_| format!("a/{name}"));
     let body = TextDiff::from_lines(old.unwrap_or_default(), new)
         .unified_diff()
@@ -120,6 +124,14 @@ mod tests {
     fn a_changed_line_is_one_hunk() {
         let diff = unified_diff("x", Some(b"a\nb\nc\n"), Some(b"a\nB\nc\n"));
         assert_eq!(diff, "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
+    }
+
+    #[test]
+    fn z10_a_name_with_a_line_break_begins_no_line_of_a_difference() {
+        let shown = unified_diff("x\n+++ b/y", None, Some(b"b\n"));
+        assert_eq!(shown, "--- /dev/null\n+++ b/x<U+000A>+++ b/y\n@@ -0,0 +1 @@\n+b\n");
+        let whole = whole_text_diff("x\ry", None, "b\n");
+        assert_eq!(whole.lines().nth(1), Some("+++ b/x<U+000D>y"));
     }
 
     #[test]

@@ -14,6 +14,11 @@ pub(crate) fn one_line(text: &str) -> String {
     clean_text(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A path, with every letter that it has: what cannot be seen and what ends a line is written out.
+pub(crate) fn path_text(path: &str) -> String {
+    clean_text(&path.replace('\r', "<U+000D>").replace('\n', "<U+000A>")).into_owned()
+}
+
 /// The beginning of `text`, at most `chars_max` characters, with `…` where something is left out.
 pub(crate) fn shorten_text(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
@@ -81,6 +86,7 @@ mod tests {
     #[test]
     fn z10_what_others_wrote_is_one_safe_line() {
         assert_eq!(one_line("a\u{1b}[2Jb\n\n c"), "a<U+001B>[2Jb c");
+        assert_eq!(path_text("a\u{200b}b\nc  d"), "a<U+200B>b<U+000A>c  d");
         assert_eq!(shorten_text("äöü", 2), "äö…");
         assert_eq!(shorten_text("äö", 2), "äö");
     }

@@ -50,6 +50,12 @@ pub fn diff_lines<'a>(lines: impl Iterator<Item = &'a str>) -> impl Iterator<Ite
     lines.map(move |line| hunk.classify_line(line))
 }
 
+/// A path as it stands in the head of a file: a line break in it is written out, because what comes
+/// after one would be read as a line of the diff.
+pub fn header_name(path: &str) -> String {
+    path.replace('\n', "<U+000A>").replace('\r', "<U+000D>")
+}
+
 impl HunkProgress {
     fn classify_line<'a>(&mut self, line: &'a str) -> DiffLine<'a> {
         let whole = |kind| DiffLine { kind, number: None, line, text: line };

@@ -8,8 +8,8 @@ use weir_core::view::transcript::{CallEntry, CallStage, Transcript};
 
 use crate::app::notes::{self, Loud};
 use crate::words::{
-    count_text, duration_text, format_dollars, one_line, run_status_text, shorten_text, stopped_by,
-    to_sentence,
+    count_text, duration_text, format_dollars, one_line, path_text, run_status_text, shorten_text,
+    stopped_by, to_sentence,
 };
 
 /// Longest description of a call, in characters.
@@ -227,7 +227,7 @@ fn lowercase_first(text: &str) -> String {
 }
 
 fn list_files(files: &[String]) -> String {
-    let mut names: Vec<String> = files.iter().take(FILES_MAX).map(|name| one_line(name)).collect();
+    let mut names: Vec<String> = files.iter().take(FILES_MAX).map(|name| path_text(name)).collect();
     let more = files.len() - names.len();
     if more > 0 {
         names.push(format!("and {more} more"));

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::governance::filter::one_line;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::{CopiedFile, Divergence, FileContent};
 use weir_install::content_difference::{self, compare_path_contents};
 use weir_install::context::InstallationContext;
@@ -98,7 +99,7 @@ async fn diff(cx: &InstallationContext, args: &WorktreeArgs) -> anyhow::Result<(
 
 fn render_divergence(file: &Divergence) -> (String, String) {
     if let Some(why) = &file.obstacle {
-        return (file.path.clone(), format!("{}: {why}\n", file.path));
+        return (file.path.clone(), format!("{}: {why}\n", visible_text(&file.path)));
     }
     let content = |side: &Option<CopiedFile>| match side {
         None => FileContent::Absent,
@@ -161,7 +162,7 @@ fn show_merge(worktree: &SessionWorktree, plan: &MergePlan, is_dry: bool) -> any
         n => out_line(&format!("{verb} {n} files into {}:", worktree.project.display()))?,
     }
     for entry in &plan.entries {
-        out_line(&format!("  {}", one_line(&entry.path)))?;
+        out_line(&format!("  {}", visible_text(&entry.path)))?;
     }
     match is_dry {
         true => Ok(()),

@@ -18,7 +18,7 @@ use crate::text::clean::plain_output;
 use crate::text::diff;
 use crate::text::theme::Theme;
 use crate::text::wrap::{cut_line, wrap_line};
-use crate::words::{duration_text, one_line, run_status_text, shorten_text};
+use crate::words::{duration_text, one_line, path_text, run_status_text, shorten_text};
 
 /// Characters of arguments that stand in the row itself; it is cut to the width besides.
 const ARGUMENT_CHARS_MAX: usize = 400;
@@ -325,7 +325,8 @@ fn result_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static>
         }
     }
     if !fact.changed.is_empty() {
-        told(format!("  Changed: {}", one_line(&fact.changed.join(", "))), theme.quiet);
+        let paths: Vec<String> = fact.changed.iter().map(|path| path_text(path)).collect();
+        told(format!("  Changed: {}", paths.join(", ")), theme.quiet);
     }
     if let Some(from) = &fact.marks {
         let text = format!("  What it wrote counts as untrusted from now on: {}", one_line(from));

@@ -6,6 +6,7 @@ use weir_core::event::{Event, RunFinished, RunStatus};
 use weir_core::governance::GateName;
 use weir_core::governance::filter::one_line;
 use weir_core::ids::SessionId;
+use weir_core::view::plain::visible_text;
 use weir_core::view::told::{describe_fact, limit_text, stopped_by};
 use weir_core::view::transcript::{CallStage, PlacedFact, Transcript};
 use weir_core::view::wire;
@@ -188,7 +189,7 @@ impl HeadlessOutput {
 /// session is there to do it.
 fn changed_files_line(files: &[String], session: Option<&SessionId>) -> String {
     let named: Vec<String> =
-        files.iter().take(CHANGED_NAMED_MAX).map(|one| one_line(one)).collect();
+        files.iter().take(CHANGED_NAMED_MAX).map(|one| visible_text(one)).collect();
     let more = files.len() - named.len();
     let mut text = format!("changed: {}", named.join(", "));
     match (more, session) {
@@ -364,6 +365,12 @@ mod tests {
             changed_files_line(&files(60), Some(&session)),
             format!("{eight} and 52 more (to undo: weir undo 0198; --dry-run lists them)")
         );
+    }
+
+    #[test]
+    fn z10_a_changed_file_is_named_with_every_letter_that_it_has() {
+        let files = ["a\u{200b}b\u{202e}c".to_owned(), "x\ny".to_owned()];
+        assert_eq!(changed_files_line(&files, None), "changed: a<U+200B>b<U+202E>c, x<U+000A>y");
     }
 
     #[test]

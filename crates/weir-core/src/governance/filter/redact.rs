@@ -372,7 +372,7 @@ fn find_tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
     while at < bytes.len() {
         let boundary = at == 0 || !Alphabet::Word.has(bytes[at - 1]);
         let hit = match bytes[at] {
-            b'-' => private_key(text, at),
+            b'-' => private_key(text, at).or_else(|| end_of_private_key(text, at)),
             b'B' | b'b' if boundary => find_bearer_token(text, at),
             b'e' if boundary => json_web_token(bytes, at, &mut runs),
             b's' | b'g' | b'A' | b'x' | b'n' | b'h' if boundary => {
@@ -497,4 +497,34 @@ fn private_key(text: &str, at: usize) -> Option<(Range<usize>, &'static str)> {
         None => text.len() - at,
     };
     Some((at..at + length, "private key"))
+}
+
+/// The lines of a key that end with `-----END … PRIVATE KEY-----`, where its beginning does not stand in
+/// the text: the end of a file, a page of one.
+fn end_of_private_key(text: &str, at: usize) -> Option<(Range<usize>, &'static str)> {
+    const HEADER_MAX: usize = 80;
+    // Room for the number of a line.
+    const BEFORE_MAX: usize = 12;
+    const KEY_RUN_MIN: usize = 40;
+    let (label, _) = text[at..].strip_prefix("-----END ")?.split_once("-----")?;
+    let mut from = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    if !label.contains("PRIVATE KEY") || label.len() > HEADER_MAX || at - from > BEFORE_MAX {
+        return None;
+    }
+    let is_of_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    let longest = |line: &str| line.split(|c| !is_of_key(c)).map(str::len).max().unwrap_or(0);
+    let (mut is_key, mut is_last) = (false, true);
+    while from > 0 {
+        let before = text[..from - 1].rfind('\n').map_or(0, |end| end + 1);
+        let line = &text[before..from - 1];
+        let is_line_of_key = longest(line) >= KEY_RUN_MIN && !line.contains("-----");
+        // The last line of a key may be a short one.
+        if !is_line_of_key && !is_last {
+            break;
+        }
+        (is_key, is_last) = (is_key || is_line_of_key, false);
+        from = before;
+    }
+    let end = at + "-----END ".len() + label.len() + "-----".len();
+    is_key.then_some((from..end, "private key"))
 }

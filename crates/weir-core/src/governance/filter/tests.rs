@@ -87,6 +87,21 @@ fn z10_many_beginnings_of_tokens_are_read_once() {
 }
 
 #[test]
+fn g8_the_end_of_a_private_key_is_taken_out_with_its_lines() {
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKB";
+    let end = "-----END PRIVATE KEY-----";
+    for (text, expected) in [
+        (format!("{line}\n{line}\n{end}\nafter"), "[redacted: private key]\nafter"),
+        (format!("{line}\nabc=\n{end}"), "[redacted: private key]"),
+        (format!("  12\t{line}\n  13\t{end}\n"), "[redacted: private key]\n"),
+        (format!("before it\n\n{line}\n{end}"), "before it\n\n[redacted: private key]"),
+        (format!("a key ends with\n{end}"), "a key ends with\n-----END PRIVATE KEY-----"),
+    ] {
+        assert_eq!(redacted(&text, &[]), expected);
+    }
+}
+
+#[test]
 fn g8_tokens_are_taken_out_by_their_shape() {
     let a36 = "a1B2".repeat(9);
     let yes = [

@@ -47,7 +47,8 @@ pub use adopt::{
 pub use catalogue::{SettingEntry, setting_entries, setting_value_schemas, settings_schema};
 pub use declare::{add_tool_declarations, tool_declaration_lines};
 pub use edit::{
-    add_rule, allow_here, find_rules, remove_rule, set_value, setting_value_as_json, unset_value,
+    ConfigDraft, add_rule, allow_here, draft_with_value, draft_without_value, find_rules,
+    remove_rule, set_value, setting_value_as_json, unset_value,
 };
 pub use file::{insert, key_text, read_text};
 pub(crate) use guest::{narrower_mode, restrict_guest_config};
@@ -162,6 +163,8 @@ pub struct ConfigFiles {
     /// What the person allowed for always in this project: rules alone. It lies with their own file:
     /// nothing that works in the project, and nobody who shares it, writes it.
     pub here: PathBuf,
+    /// One of them as it is to be written: read in the place of what stands on the disk.
+    pub draft: Option<ConfigDraft>,
 }
 
 /// Characters of a folder's name that stand in the name of its file of rules.
@@ -183,6 +186,19 @@ impl ConfigFiles {
             user: dirs.config.join("config.toml"),
             project: workspace.join(".weir").join("config.toml"),
             here: rules_of_project(own, workspace),
+            draft: None,
+        }
+    }
+
+    /// What the file at `path` sets, or would set once the draft is written; `None`: there is no file.
+    fn read_layer(
+        &self,
+        path: &Path,
+        origin: fn(PathBuf, u32) -> SettingOrigin,
+    ) -> anyhow::Result<Option<ConfigLayer>> {
+        match self.draft.as_ref().filter(|draft| draft.path == path) {
+            Some(draft) => ConfigLayer::parse(path, &draft.text, origin).map(Some).map_err(usage),
+            None => ConfigLayer::read_file(path, origin),
         }
     }
 
@@ -192,8 +208,8 @@ impl ConfigFiles {
     /// # Errors
     /// A usage error that names the file which cannot be understood.
     pub fn forbidding_rules(&self) -> anyhow::Result<Vec<RawRule>> {
-        let project = ConfigLayer::read_file(&self.project, SettingOrigin::Project)?;
-        let here = ConfigLayer::read_file(&self.here, SettingOrigin::User)?;
+        let project = self.read_layer(&self.project, SettingOrigin::Project)?;
+        let here = self.read_layer(&self.here, SettingOrigin::User)?;
         let rules = project.into_iter().chain(here).flat_map(|layer| layer.rules);
         Ok(rules.filter(|rule| rule.action != RuleAction::Allow).collect())
     }
@@ -262,7 +278,7 @@ impl WorkspaceConfig {
         trusted: bool,
         made: &BrowserSettings,
     ) -> anyhow::Result<WorkspaceConfig> {
-        let user = ConfigLayer::read_file(&files.user, SettingOrigin::User)?;
+        let user = files.read_layer(&files.user, SettingOrigin::User)?;
         let mut environment = ConfigLayer::of_environment(environment)?;
         // The variable is the installation's: nobody sets more for themselves.
         let bounds = made::stack_layers([user.as_ref(), environment.as_ref()]);
@@ -273,7 +289,7 @@ impl WorkspaceConfig {
         if let Some(layer) = environment.as_mut().filter(|_| is_stored) {
             layer.values.remove(CALLS.map(String::from).as_slice());
         }
-        let project = ConfigLayer::read_file(&files.project, SettingOrigin::Project)?;
+        let project = files.read_layer(&files.project, SettingOrigin::Project)?;
         let mut config = WorkspaceConfig {
             settings: Settings::default(),
             rules: Vec::new(),
@@ -306,7 +322,7 @@ impl WorkspaceConfig {
         };
         config.warnings.extend(made.notes);
         // Whatever else stands in it is not what it is for.
-        let here = ConfigLayer::read_file(&files.here, SettingOrigin::User)?;
+        let here = files.read_layer(&files.here, SettingOrigin::User)?;
         let here = here.map(|layer| ConfigLayer { rules: layer.rules, ..ConfigLayer::default() });
         let layers = [user, Some(made.installation), Some(made.person), project, here, environment];
         let layers: Vec<ConfigLayer> = layers.into_iter().flatten().collect();
@@ -319,6 +335,32 @@ impl WorkspaceConfig {
         Ok(config)
     }
 
+    /// What each source says alone, the lowest first: the files, what was made in the browser, the
+    /// environment. In the place of one that cannot be read stands what is wrong with it.
+    pub(crate) fn each_source(
+        files: &ConfigFiles,
+        environment: &ProcessEnvironment,
+        made: &BrowserSettings,
+    ) -> Vec<anyhow::Result<WorkspaceConfig>> {
+        let here = files.read_layer(&files.here, SettingOrigin::User).map(|layer| {
+            layer.map(|layer| ConfigLayer { rules: layer.rules, ..ConfigLayer::default() })
+        });
+        let (installation, person) = match made::browser_layers(made, None) {
+            Ok(layers) => (Ok(Some(layers.installation)), Ok(Some(layers.person))),
+            Err(error) => (Err(error), Ok(None)),
+        };
+        let sources = [
+            files.read_layer(&files.user, SettingOrigin::User),
+            installation,
+            person,
+            files.read_layer(&files.project, SettingOrigin::Project),
+            here,
+            ConfigLayer::of_environment(environment),
+        ];
+        let read = sources.into_iter().filter_map(Result::transpose);
+        read.map(|layer| layer.and_then(WorkspaceConfig::of_layer)).collect()
+    }
+
     /// The settings that hold for somebody wherever they work: without the file of a workspace and
     /// without the environment.
     ///
@@ -328,7 +370,7 @@ impl WorkspaceConfig {
         files: &ConfigFiles,
         made: &BrowserSettings,
     ) -> anyhow::Result<Settings> {
-        let user = ConfigLayer::read_file(&files.user, SettingOrigin::User)?;
+        let user = files.read_layer(&files.user, SettingOrigin::User)?;
         let made = made::browser_layers(made, user.as_ref())?;
         let layers = [user.as_ref(), Some(&made.installation), Some(&made.person)];
         narrow::settings_of(Some(&made::stack_layers(layers)))

@@ -13,7 +13,7 @@ use weir_providers::catalogue::ModelCatalogue;
 use weir_providers::transport::ModelTransport;
 use weir_store::SqliteStore;
 
-use crate::config::{BrowserSettings, ConfigFiles, WorkspaceConfig};
+use crate::config::{BrowserSettings, ConfigDraft, ConfigFiles, WorkspaceConfig};
 use crate::declared_server::{DeclaredServer, DeclaredServers};
 use crate::environment::{ProcessEnvironment, WeirFolders};
 use crate::failure::usage;
@@ -37,6 +37,8 @@ pub struct InstallationContext {
     /// Folders that belong to the workspace of a session beside its own (R7), without links.
     added: Vec<PathBuf>,
     trust: OnceLock<WorkspaceTrust>,
+    /// A file of settings as it is to be written, to see what would hold then.
+    draft: Option<ConfigDraft>,
     config: OnceLock<WorkspaceConfig>,
     /// Vendors and models as `config` says.
     pub(crate) catalogue: OnceLock<Arc<ModelCatalogue>>,
@@ -111,6 +113,7 @@ impl InstallationContext {
             folder,
             added: Vec::new(),
             trust: OnceLock::new(),
+            draft: None,
             config: OnceLock::new(),
             catalogue: OnceLock::new(),
             keys: OnceLock::new(),
@@ -169,6 +172,7 @@ impl InstallationContext {
             folder,
             added: Vec::new(),
             trust: OnceLock::new(),
+            draft: None,
             config: OnceLock::new(),
             catalogue: OnceLock::new(),
             keys: OnceLock::new(),
@@ -186,6 +190,14 @@ impl InstallationContext {
             transport: self.transport.clone(),
             windows: self.windows.clone(),
         })
+    }
+
+    /// The same program, as if the file of settings were written already: to see what would come of it.
+    ///
+    /// # Errors
+    /// The folder does not exist any more.
+    pub fn with_config_draft(&self, draft: ConfigDraft) -> anyhow::Result<InstallationContext> {
+        Ok(InstallationContext { draft: Some(draft), ..self.reloaded_in_folder(&self.folder)? })
     }
 
     /// The same program in the same folder, with `added` beside it: what a session opens as its workspace.
@@ -308,7 +320,9 @@ impl InstallationContext {
 
     /// Where the files of settings and rules lie.
     pub fn config_files(&self) -> ConfigFiles {
-        ConfigFiles::for_workspace(self.installation_folders(), &self.dirs, &self.project)
+        let files =
+            ConfigFiles::for_workspace(self.installation_folders(), &self.dirs, &self.project);
+        ConfigFiles { draft: self.draft.clone(), ..files }
     }
 
     /// The settings. Read once; the person is told then what was left out: in one line what

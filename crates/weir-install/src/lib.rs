@@ -77,6 +77,7 @@ pub mod spending;
 pub mod telemetry;
 pub mod trust;
 pub mod undo;
+pub mod unusable;
 pub mod usage;
 pub mod user_space;
 pub mod wiring;

@@ -45,7 +45,11 @@ pub fn load_catalogue(cx: &InstallationContext) -> anyhow::Result<&ModelCatalogu
     Ok(cx.catalogue.get_or_init(|| made))
 }
 
-fn catalogue_of_settings(
+/// Vendors and models as these settings say.
+///
+/// # Errors
+/// A provider of the settings is not complete.
+pub(crate) fn catalogue_of_settings(
     cx: &InstallationContext,
     settings: &Settings,
 ) -> anyhow::Result<ModelCatalogue> {
@@ -234,7 +238,13 @@ fn model_named_at(
 }
 
 /// The scripted model that plays `file`.
-fn scripted_model(cx: &InstallationContext, file: &Path) -> anyhow::Result<Arc<dyn Model>> {
+///
+/// # Errors
+/// There is no such file, or it is no script.
+pub(crate) fn scripted_model(
+    cx: &InstallationContext,
+    file: &Path,
+) -> anyhow::Result<Arc<dyn Model>> {
     // Relative to where the person stands; the workspace's own is the second guess.
     let in_folder = cx.folder.join(file);
     let file = if file.exists() || !in_folder.exists() { file } else { &in_folder };

@@ -90,6 +90,7 @@ pub(crate) fn local_decision(kind: DecisionKind) -> LocalDecision {
         Kind::SettingAccept => (&["config", "accept"], Preview),
         Kind::SettingReject => (&["config", "reject"], Preview),
         Kind::SettingSet => (&["config", "set"], Preview),
+        Kind::SettingUnset => (&["config", "unset"], Preview),
         Kind::TrustGrant => (&["trust"], Preview),
         Kind::TrustRemove => (
             &["trust", "--remove"],
@@ -135,6 +136,6 @@ pub(crate) fn remote_decision(kind: DecisionKind) -> RemoteDecision {
         }
         Kind::RuleAdd => RemoteDecision::Rule { question: "Add it?" },
         Kind::RuleRemove => RemoteDecision::Rule { question: "Remove it?" },
-        Kind::SettingSet => RemoteDecision::Setting,
+        Kind::SettingSet | Kind::SettingUnset => RemoteDecision::Setting,
     }
 }

@@ -110,6 +110,8 @@ decisions! {
     SettingReject = "config" "reject" VerbArguments::Name(&[]), "key" "Rejects a proposed setting";
     /// A setting of the person's own configuration is another one.
     SettingSet = "config" "set" VerbArguments::Setting, "key value" "Changes a setting of your own";
+    /// A setting of the person's own configuration is taken away.
+    SettingUnset = "config" "unset" VerbArguments::Name(&[]), "key" "Removes a setting of your own";
     /// The folder's own files may define hooks, servers, scripts and allow rules.
     TrustGrant = "trust" "" VerbArguments::Nothing, "" "Trusts this folder's own files";
     /// They may no longer.
@@ -404,6 +406,7 @@ mod tests {
             ),
             ("permissions remove Web(a b)", DecisionKind::RuleRemove, vec!["Web(a b)"], vec![]),
             ("config set model a b", DecisionKind::SettingSet, vec!["model", "a b"], vec![]),
+            ("config unset model", DecisionKind::SettingUnset, vec!["model"], vec![]),
             (
                 "approvals answer s-a1 once",
                 DecisionKind::ApprovalAnswer,
@@ -479,6 +482,7 @@ mod tests {
             "permissions add Shell(x)",
             "permissions remove",
             "config set model",
+            "config unset",
             "trust remove /etc",
             "approvals answer s-a1 always",
             "approvals answer s-a1 session",

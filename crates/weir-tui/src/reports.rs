@@ -97,7 +97,7 @@ reports! {
     /// Rules and where each came from, and leases.
     Permissions = "Permissions";
     /// Settings and where each comes from.
-    Config = "Settings", "config" "" "Settings and their origin; also set, inbox, accept, reject";
+    Config = "Settings", "config" "" "Settings and their origin; also set, unset, inbox, accept, reject";
     /// What works here and what does not.
     Doctor = "What works here", "doctor" "" "What works here and what does not";
 }

@@ -89,8 +89,8 @@ pub(crate) use run::{DemoArgs, OutputFormat, RunArgs};
 pub(crate) use serve::ServeArgs;
 pub(crate) use session_flags::SessionFlags;
 pub(crate) use settings::{
-    AuthCommand, ConfigAcceptArgs, ConfigCommand, ConfigRejectArgs, ConfigSetArgs, DoctorArgs,
-    ManArgs, ModelsArgs, ProfilesCommand, SchemaKind, ScriptCommand, ScriptServeArgs,
+    AuthCommand, ConfigAcceptArgs, ConfigCommand, ConfigRejectArgs, ConfigSetArgs, ConfigUnsetArgs,
+    DoctorArgs, ManArgs, ModelsArgs, ProfilesCommand, SchemaKind, ScriptCommand, ScriptServeArgs,
     WorkflowsCommand,
 };
 pub(crate) use skills::{

@@ -36,6 +36,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("mcp-servers", "restart"),
     ("mcp-servers", "remove"),
     ("config", "set"),
+    ("config", "unset"),
     ("config", "edit"),
     ("config", "accept"),
     ("config", "reject"),

@@ -1,7 +1,7 @@
 //! Changing one value or rule in a file: comments and order stay, the result is checked before it
 //! is written, and the file is replaced whole.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 use weir_core::governance::rules::RuleAction;
@@ -17,11 +17,38 @@ pub(super) fn implicit_table() -> Table {
     table
 }
 
+/// A file of settings as it is to be written: it can be read back, and nothing is written yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigDraft {
+    /// Where the file lies.
+    pub path: PathBuf,
+    /// All of it.
+    pub text: String,
+}
+
+impl ConfigDraft {
+    /// Puts it in the place of the file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self) -> anyhow::Result<()> {
+        write_config_file(&self.path, &self.text)
+    }
+}
+
 /// Sets `key` to `value` (TOML, or text that is no TOML).
 ///
 /// # Errors
 /// The key does not exist, the value is not of its type, or the file cannot be written.
 pub fn set_value(path: &Path, key: &str, value: &str) -> anyhow::Result<()> {
+    draft_with_value(path, key, value)?.write()
+}
+
+/// The file with `key` set to `value` (TOML, or text that is no TOML).
+///
+/// # Errors
+/// The key does not exist, the value is not of its type, or the file cannot be read.
+pub fn draft_with_value(path: &Path, key: &str, value: &str) -> anyhow::Result<ConfigDraft> {
     let parts = key_parts(key)?;
     let mut document = open_config_document(path)?;
     let value = parse_setting_value(value);
@@ -45,10 +72,7 @@ pub fn set_value(path: &Path, key: &str, value: &str) -> anyhow::Result<()> {
             table.insert(last, Item::Value(value));
         }
     }
-    let text = document.to_string();
-    // Checked as it will be read, so that no file is ever left that cannot be.
-    check_config_text(path, &text)?;
-    write_config_file(path, &text)
+    checked_draft(path, &document)
 }
 
 /// Takes a value out of the file; whether it was there. Tables that are empty then go too.
@@ -56,15 +80,30 @@ pub fn set_value(path: &Path, key: &str, value: &str) -> anyhow::Result<()> {
 /// # Errors
 /// The file cannot be read, changed or written.
 pub fn unset_value(path: &Path, key: &str) -> anyhow::Result<bool> {
+    let draft = draft_without_value(path, key)?;
+    draft.as_ref().map_or(Ok(()), ConfigDraft::write)?;
+    Ok(draft.is_some())
+}
+
+/// The file without `key`, a value or a whole table; `None`: it is not there. Tables that are empty then
+/// go too.
+///
+/// # Errors
+/// The file cannot be read, or nothing can be read from what is left of it.
+pub fn draft_without_value(path: &Path, key: &str) -> anyhow::Result<Option<ConfigDraft>> {
     let parts = key_parts(key)?;
     let mut document = open_config_document(path)?;
-    if !remove_below(document.as_table_mut(), &parts) {
-        return Ok(false);
+    match remove_below(document.as_table_mut(), &parts) {
+        true => checked_draft(path, &document).map(Some),
+        false => Ok(None),
     }
+}
+
+/// Checked as it will be read, so that no file is ever left that cannot be.
+fn checked_draft(path: &Path, document: &DocumentMut) -> anyhow::Result<ConfigDraft> {
     let text = document.to_string();
     check_config_text(path, &text)?;
-    write_config_file(path, &text)?;
-    Ok(true)
+    Ok(ConfigDraft { path: path.to_path_buf(), text })
 }
 
 fn remove_below(table: &mut dyn TableLike, parts: &[String]) -> bool {

@@ -347,7 +347,12 @@ mod tests {
     fn l4_what_was_stored_for_calls_of_tools_beats_the_variable() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
-        let files = super::super::ConfigFiles { user: at("u"), project: at("p"), here: at("h") };
+        let files = super::super::ConfigFiles {
+            user: at("u"),
+            project: at("p"),
+            here: at("h"),
+            draft: None,
+        };
         let environment =
             crate::environment::ProcessEnvironment::of(&[("WEIR_MAX_TOOL_CALLS", "9")]);
         let calls = |made: &BrowserSettings| {

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 use weir_core::view::plain::visible_text;
 use weir_install::config;
-use weir_tui::link::DecisionRequest;
+use weir_tui::link::{DecisionKind, DecisionRequest};
 
 use super::controller::RequestContext;
 use super::decisions::refused;
@@ -25,9 +25,11 @@ pub(super) struct WantedSetting {
 impl WantedSetting {
     /// What is asked.
     pub(super) fn question(&self) -> &'static str {
-        match self.for_all {
-            true => "Set it for everybody on this server?",
-            false => "Set it for you?",
+        match (self.value.is_null(), self.for_all) {
+            (false, true) => "Set it for everybody on this server?",
+            (false, false) => "Set it for you?",
+            (true, true) => "Remove it for everybody on this server?",
+            (true, false) => "Remove it for you?",
         }
     }
 
@@ -57,12 +59,20 @@ pub(super) async fn look_at_setting(
         )));
     }
     let version = if yours { &sheet["version"] } else { &sheet["house_version"] };
-    let value = config::setting_value_as_json(typed);
+    // Nothing in its place: what the source below says holds again.
+    let value = match request.kind {
+        DecisionKind::SettingUnset => Value::Null,
+        _ => config::setting_value_as_json(typed),
+    };
     let of = |name: &str| visible_text(item[name].as_str().unwrap_or_default());
     let whom = if yours { "you" } else { "everybody on this server" };
     let (shown, now) = (visible_text(&value.to_string()), visible_text(&item["value"].to_string()));
+    let change = match value.is_null() {
+        true => " is removed".to_owned(),
+        false => format!(" = {shown}"),
+    };
     let text = format!(
-        "{} = {shown}\nFor: {whom}\nNow: {now} ({})\n{}\nIt counts from the next run on.\n",
+        "{}{change}\nFor: {whom}\nNow: {now} ({})\n{}\nIt counts from the next run on.\n",
         visible_text(&key),
         of("origin"),
         of("description"),
@@ -83,5 +93,6 @@ pub(super) async fn make_setting(
     });
     let _: Value = context.http.patch_json(&["settings"], &body).await?;
     let whom = if wanted.for_all { "everybody on this server" } else { "you" };
-    Ok(format!("{} is set for {whom}; it counts from the next run on.", visible_text(&wanted.key)))
+    let done = if wanted.value.is_null() { "is removed" } else { "is set" };
+    Ok(format!("{} {done} for {whom}; it counts from the next run on.", visible_text(&wanted.key)))
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use weir_core::view::plain::visible_text;
 use weir_install::config::{self, SettingEntry, setting_entries};
 use weir_install::context::InstallationContext;
+use weir_install::unusable::{check_config_draft, find_unusable_settings};
 use weir_tui::compose::editor;
 
 use crate::failure::usage;
@@ -15,6 +16,7 @@ use crate::review::{ReviewOutcome, ReviewSubject, settle_review};
 use crate::terminal::{err_message, format_table, out_json, out_line};
 
 mod inbox;
+mod unset;
 
 /// What a new file holds when it is opened first.
 const NEW_FILE: &str = "\
@@ -37,6 +39,7 @@ pub(crate) async fn run_config_command(
         ConfigCommand::Show(flag) => show_settings(cx, flag.json)?,
         ConfigCommand::Get { key, json } => get(cx, &key, json.json)?,
         ConfigCommand::Set(args) => write_setting(cx, &args)?,
+        ConfigCommand::Unset(args) => unset::remove_setting(cx, &args)?,
         ConfigCommand::Edit { project } => edit_config_file(cx, project)?,
         ConfigCommand::Path(flag) => show_config_paths(cx, flag.json)?,
         ConfigCommand::Schema => out_json(&config::settings_schema())?,
@@ -119,25 +122,24 @@ fn unknown_setting_message(key: &str, entries: &[SettingEntry]) -> String {
 }
 
 fn write_setting(cx: &InstallationContext, args: &ConfigSetArgs) -> anyhow::Result<()> {
-    if args.key == "permissions" || args.key.starts_with("permissions.") {
-        return Err(usage(
-            "rules are changed with `weir permissions add` and `weir permissions remove`, which \
-             check them first",
-        ));
-    }
+    refuse_rules(&args.key)?;
     let files = cx.config_files();
     let path = if args.project { files.project_for_writing()? } else { &files.user };
+    let draft = config::draft_with_value(path, &args.key, &args.value)?;
+    // As a run would read it: what breaks every later run is refused now, where the person is.
+    let still_unusable = check_config_draft(cx, &draft)?;
     if args.review.is_given() && review_setting(cx, args, path)? == ReviewOutcome::Previewed {
         return Ok(());
     }
-    config::set_value(path, &args.key, &args.value)?;
+    draft.write()?;
+    still_unusable.iter().for_each(|one| err_message(&format!("warning: {one}")));
     // Read as it will be, so that what has no effect here is said now and not later; the settings may have
     // been read before, for a look at the change.
     let again = cx.reloaded_in_folder(&cx.folder)?;
-    let config = again.config()?;
     let ours = path.display().to_string();
-    let origin = config.origin_of_key(&args.key);
-    if !origin.to_string().starts_with(&ours) {
+    // Where another file cannot be read, that is said above.
+    let origin = again.config().ok().map(|config| config.origin_of_key(&args.key));
+    if let Some(origin) = origin.filter(|origin| !origin.to_string().starts_with(&ours)) {
         err_message(&format!(
             "warning: {} is set in {ours}, but {origin} takes precedence here",
             args.key
@@ -146,6 +148,17 @@ fn write_setting(cx: &InstallationContext, args: &ConfigSetArgs) -> anyhow::Resu
     match args.json.json {
         true => out_json(&json!({ "key": args.key, "place": ours })),
         false => out_line(&format!("{} is set in {ours}", args.key)),
+    }
+}
+
+/// Rules are no settings to be set: a list of them has commands of its own.
+fn refuse_rules(key: &str) -> anyhow::Result<()> {
+    match key == "permissions" || key.starts_with("permissions.") {
+        true => Err(usage(
+            "rules are changed with `weir permissions add` and `weir permissions remove`, which \
+             check them first",
+        )),
+        false => Ok(()),
     }
 }
 
@@ -187,6 +200,9 @@ fn edit_config_file(cx: &InstallationContext, is_project: bool) -> anyhow::Resul
             "{error:#} (the file was saved like that; `weir config edit` opens it again)"
         ))
     })?;
+    for one in find_unusable_settings(&read) {
+        err_message(&format!("warning: {one}"));
+    }
     out_line(&format!("{seen} is valid. `weir config show` shows the values in effect."))
 }
 

@@ -15,6 +15,7 @@ use weir_install::context::InstallationContext;
 use weir_install::maintenance::HealthLevel;
 use weir_install::models;
 use weir_install::trust::WorkspaceTrust;
+use weir_install::unusable::find_unusable_settings;
 use weir_install::wiring;
 use weir_providers::http_model::ModelEndpoint;
 use weir_providers::probe;
@@ -92,7 +93,7 @@ pub(crate) async fn run_doctor(
     cx: &InstallationContext,
     args: DoctorArgs,
 ) -> anyhow::Result<ExitCode> {
-    let mut findings = vec![check_configuration(cx)];
+    let mut findings = check_configuration(cx);
     findings.extend(keys_and_endpoints(cx, args.offline).await);
     findings.extend(check_key_store(cx));
     findings.push(check_web_search(cx));
@@ -130,22 +131,30 @@ fn findings_text(findings: &[DoctorFinding]) -> String {
     text
 }
 
-fn check_configuration(cx: &InstallationContext) -> DoctorFinding {
+/// The files, and each setting of each source that no run or server can work with.
+fn check_configuration(cx: &InstallationContext) -> Vec<DoctorFinding> {
     let files = cx.config_files();
+    let remedy = "correct that line; `weir config path` shows the files, `weir config set` and \
+                  `weir config unset` change them";
+    let unusable = find_unusable_settings(cx);
+    let mut found: Vec<DoctorFinding> = unusable
+        .iter()
+        .map(|one| broken_finding("settings", visible_text(&one.to_string()), remedy))
+        .collect();
     match cx.config() {
-        Ok(_) => {
+        Ok(_) if found.is_empty() => {
             let there = [&files.user, &files.project].into_iter().filter(|path| path.exists());
             let there: Vec<String> = there.map(|path| path.display().to_string()).collect();
             let detail =
                 if there.is_empty() { "no file, defaults".into() } else { there.join(", ") };
-            ok_finding("settings", detail)
+            found.push(ok_finding("settings", detail));
         }
-        Err(error) => broken_finding(
-            "settings",
-            error.to_string(),
-            "correct that line; `weir config path` shows the files",
-        ),
+        Err(error) if found.is_empty() => {
+            found.push(broken_finding("settings", error.to_string(), remedy));
+        }
+        Ok(_) | Err(_) => {}
     }
+    found
 }
 
 /// Keys, and whether the endpoints that were configured answer.

@@ -181,17 +181,7 @@ pub(super) fn metrics_token(
 }
 
 pub(super) fn public_url(text: &str) -> anyhow::Result<Option<String>> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let url = url::Url::parse(text).ok().filter(|url| {
-        let plain = matches!(url.scheme(), "http" | "https") && url.path() == "/";
-        plain && url.query().is_none() && url.fragment().is_none() && url.username().is_empty()
-    });
-    let url = url.ok_or_else(|| {
-        usage(format!("server.public_url {text:?} is not an address like https://weir.example.org"))
-    })?;
-    Ok(Some(url.origin().ascii_serialization()))
+    weir_install::unusable::public_origin(text).map_err(usage)
 }
 
 fn parse_proxy_addresses(all: &[String]) -> anyhow::Result<Vec<IpAddr>> {

@@ -50,6 +50,7 @@ pub(crate) enum ConfigCommand {
         json: JsonFlag,
     },
     Set(ConfigSetArgs),
+    Unset(ConfigUnsetArgs),
     /// Open your configuration file in your editor ($VISUAL or $EDITOR) and check it afterwards
     #[command(after_help = "Examples:\n  weir config edit\n  weir config edit --project")]
     Edit {
@@ -82,8 +83,10 @@ pub(crate) enum ConfigCommand {
 /// Change a setting
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Change a setting in a configuration file. The value is checked first; comments \
-                  and order in the file are kept. A value is TOML (25, true, [\"a\"], \"text\"); \
+    long_about = "Change a setting in a configuration file. What would hold then is checked first, \
+                  as a run checks it: a model, profile, address or file that is none is refused, \
+                  and nothing is written. Comments and order in the file are kept. `weir config \
+                  unset` takes a setting away. A value is TOML (25, true, [\"a\"], \"text\"); \
                   anything that is not valid TOML is taken as text.",
     after_help = "Examples:\n  \
         weir config set model anthropic/claude-sonnet-5-5\n  \
@@ -96,6 +99,32 @@ pub(crate) struct ConfigSetArgs {
     /// New value
     #[arg(allow_hyphen_values = true)]
     pub(crate) value: String,
+    /// Change this workspace's .weir/config.toml
+    #[arg(long, conflicts_with = "user")]
+    pub(crate) project: bool,
+    /// Change your own configuration (default)
+    #[arg(long)]
+    pub(crate) user: bool,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
+    #[command(flatten)]
+    pub(crate) json: JsonFlag,
+}
+
+/// Remove a setting from a configuration file
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Remove a setting, or a whole table of settings, from a configuration file: what \
+                  the next source says holds again, and is printed with its origin. Comments and \
+                  order of everything else are kept. Nothing is changed where it is not set.",
+    after_help = "Examples:\n  \
+        weir config unset model\n  \
+        weir config unset limits.max_iterations --project\n  \
+        weir config unset providers.acme"
+)]
+pub(crate) struct ConfigUnsetArgs {
+    /// Key of the setting or table, such as limits.max_iterations
+    pub(crate) key: String,
     /// Change this workspace's .weir/config.toml
     #[arg(long, conflicts_with = "user")]
     pub(crate) project: bool,

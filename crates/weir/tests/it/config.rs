@@ -283,6 +283,115 @@ fn c8_set_keeps_comments_and_checks_first() {
 }
 
 #[test]
+fn c8_set_refuses_what_would_break_each_later_run_and_says_what_is_allowed() {
+    let house = TestInstallation::new();
+    let before = "# mine\nprofile = \"code\"\n";
+    house.write(&house.user_config(), before);
+    for (key, value, allowed) in [
+        ("model", "claude", "write provider/name"),
+        ("model", "antropic/claude-sonnet-5-5", "known are"),
+        ("model", "script:nowhere.md", "nowhere.md"),
+        ("profile", "coder", "there are"),
+        ("permission", "everything", "auto-edit"),
+        ("helpers.judge", "nobody/small", "known are"),
+        ("routing.fallback", "[\"nobody/small\"]", "known are"),
+        ("limits.run_timeout", "0s", "every run would end at once"),
+        ("limits.budget_tokens", "0", "set 1 or more"),
+        ("context.condensing_threshold", "700", "1 to 100"),
+        ("server.bind", "localhost", "127.0.0.1:7717"),
+        ("server.public_url", "weir.example.org", "https://weir.example.org"),
+        ("server.certificate", "/nowhere/cert.pem", "a PEM file that is there"),
+        ("telemetry.otlp_endpoint", "collector", "http://127.0.0.1:4318"),
+        ("providers.acme.base_url", "https://llm.example.org/v1", "dialect"),
+        ("web.allow_hosts", "[\"not a host\"]", "web.allow_hosts"),
+    ] {
+        let said = house.usage_error(&["config", "set", key, value]);
+        assert!(said.contains("not changed") && said.contains(allowed), "{key} {value}: {said}");
+        let kept = std::fs::read_to_string(house.user_config()).expect("it is there");
+        assert_eq!(kept, before, "{key} {value}: nothing is written");
+    }
+    // Of a whole provider all is there at once.
+    let provider = "{ dialect = \"openai-chat\", base_url = \"https://llm.example.org/v1\" }";
+    house.ok(&["config", "set", "providers.acme", provider]);
+    house.ok(&["config", "set", "model", "acme/large"]);
+    // What another file gets wrong is said and does not stand in the way of mending this one.
+    house.write(&house.project_config(), "profile = \"nobody\"\n");
+    let told = house.run(&["config", "set", "limits.max_iterations", "9"]);
+    assert_eq!(told.status, 0, "{}", told.err);
+    assert!(told.err.contains("warning: ") && told.err.contains("nobody"), "{}", told.err);
+}
+
+#[test]
+fn c1_doctor_finds_unusable_settings_in_every_source_with_file_key_and_what_is_allowed() {
+    let house = TestInstallation::new().with_variable("WEIR_MODEL", "nobody/from-a-variable");
+    house.write(&house.user_config(), "model = \"claude\"\n\nprofile = \"coder\"\n");
+    house.write(&house.project_config(), "[server]\nbind = \"here\"\n");
+    let said = house.run(&["doctor", "--offline"]);
+    assert_eq!(said.status, 1, "{}", said.out);
+    let user = house.user_config().display().to_string();
+    for expected in [
+        format!("{user}:1: model cannot be used: \"claude\" names no model: write provider/name"),
+        format!("{user}:3: profile cannot be used: there is no profile \"coder\"; there are"),
+        ".weir/config.toml:2: server.bind is \"here\"; write ADDRESS:PORT".to_owned(),
+        "WEIR_MODEL: model cannot be used: there is no provider \"nobody\"".to_owned(),
+    ] {
+        assert!(said.out.contains(&expected), "{expected}\n{}", said.out);
+    }
+    assert!(!said.out.contains("ok      settings"), "{}", said.out);
+}
+
+#[test]
+fn c8_what_an_editor_leaves_that_breaks_each_later_run_is_told_at_once() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let house = TestInstallation::new();
+    let editor = house.at("editor.sh");
+    house.write(&editor, "#!/bin/sh\nprintf 'model = \"claude\"\\n' > \"$1\"\n");
+    let may_run = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&editor, may_run).expect("it is ours");
+    let house = house.with_variable("EDITOR", &editor.display().to_string());
+    let said = house.run(&["config", "edit"]);
+    assert_eq!(said.status, 0, "{}", said.err);
+    assert!(said.err.contains("model cannot be used") && said.err.contains(":1:"), "{}", said.err);
+}
+
+#[test]
+fn c8_unset_takes_a_setting_away_and_says_what_holds_then() {
+    let house = TestInstallation::new();
+    let before = "# mine\nprofile = \"code\" # why\n\n[limits]\n# as agreed\nmax_iterations = 9\n\
+                  parallel_calls = 2\n\n[providers.acme]\ndialect = \"openai-chat\"\n\
+                  base_url = \"https://llm.example.org/v1\"\n";
+    house.write(&house.user_config(), before);
+    house.write(&house.project_config(), "[limits]\nmax_iterations = 4\n");
+    let user = house.user_config().display().to_string();
+    let said = house.ok(&["config", "unset", "limits.parallel_calls"]);
+    assert!(said.contains(&format!("is removed from {user}; it is 8 now (built in)")), "{said}");
+    let said = house.ok(&["config", "unset", "limits.max_iterations"]);
+    assert!(said.contains("it is 4 now (") && said.contains(".weir/config.toml:2"), "{said}");
+    let said = house.ok(&["config", "unset", "limits.max_iterations"]);
+    assert!(said.contains("was not set in") && said.contains("nothing is changed"), "{said}");
+    let nothing = house.usage_error(&["config", "unset", "limits.max_iterations", "--preview"]);
+    assert!(nothing.contains("is not set in"), "there is nothing to look at: {nothing}");
+    house.ok(&["config", "unset", "limits.max_iterations", "--project"]);
+    assert_eq!(entry(&house, "limits.max_iterations")["origin"], "built in");
+    house.ok(&["config", "unset", "providers.acme"]);
+    let after = std::fs::read_to_string(house.user_config()).expect("it is there");
+    assert_eq!(after.trim_end(), "# mine\nprofile = \"code\" # why", "nothing else went");
+    let unset = house.json(&["config", "unset", "profile", "--json"]);
+    assert_eq!((&unset["was_set"], &unset["value"]), (&json!(true), &json!("agent")));
+    let unknown = house.usage_error(&["config", "unset", "limits.max_iteration"]);
+    assert!(unknown.contains("did you mean limits.max_iterations"), "{unknown}");
+    house.usage_error(&["config", "unset", "permissions.allow"]);
+    // What others stand on is not taken away below them.
+    house.write(
+        &house.user_config(),
+        "model = \"acme/large\"\n[providers.acme]\ndialect = \"openai-chat\"\n\
+         base_url = \"https://llm.example.org/v1\"\n",
+    );
+    let kept = house.usage_error(&["config", "unset", "providers.acme"]);
+    assert!(kept.contains("not changed") && kept.contains("acme"), "{kept}");
+}
+
+#[test]
 fn c8_path_names_every_place_and_works_with_a_broken_file() {
     let house = TestInstallation::new().with_variable("WEIR_STATE_DIR", "/elsewhere/weir");
     house.write(&house.user_config(), "broken");

@@ -552,6 +552,7 @@ pub(super) static FLOOR: &[FloorRule] = &[
                 "weir pause",
                 "weir trust .",
                 "weir config set permission full",
+                "weir config unset permission",
                 "weir auth set openai",
                 "weir approvals answer a1 always",
                 "./target/release/weir skills accept x",
@@ -760,8 +761,8 @@ fn touches_own_state(scene: &FloorCommand<'_>) -> bool {
 
 fn changes_own_policy(scene: &FloorCommand<'_>) -> bool {
     const CHANGES: &[&str] = &[
-        "add", "remove", "accept", "approve", "answer", "set", "restart", "resume", "reject",
-        "forget", "delete",
+        "add", "remove", "accept", "approve", "answer", "set", "unset", "restart", "resume",
+        "reject", "forget", "delete",
     ];
     const GUARDED: &[&str] = &[
         "permissions",

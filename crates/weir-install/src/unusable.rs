@@ -1,0 +1,262 @@
+//! Settings that can be read and nobody can work with: names of nothing, files that are not there,
+//! addresses that are none, bounds that leave nothing. Each is found in the source that sets it, with what is
+//! allowed. Not here: what makes a file unreadable (`config`), whether a key is kept and a server answers.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+use weir_providers::catalogue::ModelCatalogue;
+
+use crate::config::{ConfigDraft, SettingOrigin, Settings, WorkspaceConfig, key_text};
+use crate::context::InstallationContext;
+use crate::failure::usage;
+use crate::wiring::{SessionOverrides, session_rules};
+use crate::{models, profiles};
+
+/// A setting that breaks each later run, or the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusableSetting {
+    /// Its key; empty where the problem names file and line itself.
+    pub key: String,
+    /// Where it is set.
+    pub origin: SettingOrigin,
+    /// What is wrong with it and what is allowed.
+    pub problem: String,
+}
+
+impl fmt::Display for UnusableSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.key.as_str() {
+            "" => f.write_str(&self.problem),
+            key => write!(f, "{}: {key} {}", self.origin, self.problem),
+        }
+    }
+}
+
+impl UnusableSetting {
+    fn without_key(error: &anyhow::Error) -> UnusableSetting {
+        let (key, origin) = (String::new(), SettingOrigin::BuiltIn);
+        UnusableSetting { key, origin, problem: error.to_string() }
+    }
+
+    /// Whether it is the same one, at whichever line.
+    fn is_same(&self, other: &UnusableSetting) -> bool {
+        let source = |origin: &SettingOrigin| std::mem::discriminant(origin);
+        self.key == other.key
+            && self.problem == other.problem
+            && source(&self.origin) == source(&other.origin)
+    }
+}
+
+/// Every setting of every source that nobody can work with, also where another source takes precedence.
+pub fn find_unusable_settings(cx: &InstallationContext) -> Vec<UnusableSetting> {
+    let (files, made) = (cx.config_files(), cx.browser_settings());
+    let mut found = Vec::new();
+    let mut read = Vec::new();
+    for source in WorkspaceConfig::each_source(&files, &cx.environment, &made) {
+        match source {
+            Ok(source) => read.push(source),
+            Err(error) => found.push(UnusableSetting::without_key(&error)),
+        }
+    }
+    if !found.is_empty() {
+        return found;
+    }
+    // As if the workspace were trusted: what it declares is there for what it names.
+    let all = WorkspaceConfig::load_with(&files, &cx.environment, true, &made);
+    let all = cx.config().and(all);
+    match all.and_then(|all| models::catalogue_of_settings(cx, &all.settings)) {
+        Ok(catalogue) => {
+            found.extend(read.iter().flat_map(|source| of_source(cx, &catalogue, source)));
+            found.extend(broken_rule(cx));
+        }
+        Err(error) => found.push(UnusableSetting::without_key(&error)),
+    }
+    found
+}
+
+/// Checks that a file of settings can be written: everything that holds then can be worked with. Returns
+/// what was wrong before and stays so, to be told.
+///
+/// # Errors
+/// A usage error: what nobody could work with, and what is allowed.
+pub fn check_config_draft(
+    cx: &InstallationContext,
+    draft: &ConfigDraft,
+) -> anyhow::Result<Vec<UnusableSetting>> {
+    let before = find_unusable_settings(cx);
+    let after = find_unusable_settings(&cx.with_config_draft(draft.clone())?);
+    // What could not be read hid everything else: a file is mended one setting after the other.
+    let was_hidden = before.iter().any(|known| known.key.is_empty());
+    let is_old = |one: &UnusableSetting| {
+        (was_hidden && !one.key.is_empty()) || before.iter().any(|known| known.is_same(one))
+    };
+    let (old, new): (Vec<_>, Vec<_>) = after.into_iter().partition(is_old);
+    if new.is_empty() {
+        return Ok(old);
+    }
+    let texts: Vec<String> = new.iter().map(ToString::to_string).collect();
+    Err(usage(format!("not changed: {}", texts.join("\n"))))
+}
+
+/// What is wrong with the rules of all files together; the first one.
+fn broken_rule(cx: &InstallationContext) -> Option<UnusableSetting> {
+    // A workspace that cannot be opened is no mistake of the settings.
+    let workspace = cx.open_workspace().ok()?;
+    let rules = session_rules(cx, &workspace, &SessionOverrides::default(), None);
+    rules.err().map(|error| UnusableSetting::without_key(&error))
+}
+
+fn of_source(
+    cx: &InstallationContext,
+    catalogue: &ModelCatalogue,
+    source: &WorkspaceConfig,
+) -> Vec<UnusableSetting> {
+    let settings = &source.settings;
+    let models = named_models(settings).into_iter().filter_map(|(key, name)| {
+        let why = model_problem(cx, catalogue, name)?;
+        Some((key.to_owned(), format!("cannot be used: {why}")))
+    });
+    let profile = match source.is_set("profile") {
+        true => profiles::find_profile(cx, &settings.profile).err(),
+        false => None,
+    };
+    let profile = profile.map(|error| ("profile".to_owned(), format!("cannot be used: {error}")));
+    let found = models.chain(profile).chain(bounds_of_nothing(settings)).chain(addresses(settings));
+    found
+        .map(|(key, problem)| {
+            let origin = source.origin_of_key(&key);
+            UnusableSetting { key, origin, problem }
+        })
+        .collect()
+}
+
+/// Every setting that names a model, with its key.
+fn named_models(settings: &Settings) -> Vec<(&'static str, &str)> {
+    let helpers = &settings.helpers;
+    let mut named = vec![
+        ("helpers.condense", helpers.condense.as_str()),
+        ("helpers.judge", helpers.judge.as_str()),
+        ("helpers.plan", helpers.plan.as_str()),
+        ("helpers.flagship", helpers.flagship.as_str()),
+        ("helpers.titles", helpers.titles.as_str()),
+        ("helpers.embed", helpers.embed.as_str()),
+        ("helpers.image", helpers.image.as_str()),
+        ("web.search.model", settings.web.search.model.as_str()),
+    ];
+    let routing = &settings.routing;
+    named.extend(settings.model.as_deref().map(|name| ("model", name)));
+    named.extend(routing.fallback.iter().map(|name| ("routing.fallback", name.as_str())));
+    named.extend(routing.rules.iter().map(|rule| ("routing.rules", rule.model.as_str())));
+    named.retain(|(_, name)| !name.trim().is_empty());
+    named
+}
+
+/// Why nothing can speak as this model. Whether there is a key for it is not asked.
+fn model_problem(
+    cx: &InstallationContext,
+    catalogue: &ModelCatalogue,
+    name: &str,
+) -> Option<String> {
+    match name.trim().strip_prefix("script:") {
+        Some(file) => {
+            models::scripted_model(cx, Path::new(file)).err().map(|error| error.to_string())
+        }
+        None => catalogue.resolve_model(name).err().map(|error| error.to_string()),
+    }
+}
+
+/// Bounds under which nothing can be done.
+fn bounds_of_nothing(settings: &Settings) -> Vec<(String, String)> {
+    let (limits, server) = (&settings.limits, &settings.server);
+    let is_none = |number: Option<u64>| number == Some(0);
+    let mut found = Vec::new();
+    let mut note = |is_wrong: bool, key: &str, problem: &str| {
+        if is_wrong {
+            found.push((key.to_owned(), format!("is 0: {problem}")));
+        }
+    };
+    let why = "every run would end at once; write \"10m\", or leave it out for no bound";
+    note(is_none(limits.run_timeout.map(|span| span.ms)), "limits.run_timeout", why);
+    let why = "every run would end at once; set 1 or more, or leave it out for no bound";
+    note(is_none(limits.budget_tokens), "limits.budget_tokens", why);
+    let why = "every approval would be a denial at once; write \"24h\"";
+    note(limits.approval_timeout.ms == 0, "limits.approval_timeout", why);
+    let why = "nobody could reach the server; set 1 or more";
+    note(server.connections_max == 0, "server.connections_max", why);
+    let why = "no other machine could reach the server; set 1 or more";
+    note(server.connections_per_address_max == 0, "server.connections_per_address_max", why);
+    let why = "the server would answer nobody; set 1 or more";
+    note(server.requests_per_minute == 0, "server.requests_per_minute", why);
+    for (name, model) in &settings.models {
+        let key = |field: &str| key_text(&["models", name, field]);
+        let why = "nothing would fit into it; write its context window in tokens";
+        note(is_none(model.window), &key("window"), why);
+        let why = "it could write nothing; set 1 or more, or leave it out";
+        note(is_none(model.max_output), &key("max_output"), why);
+    }
+    found
+}
+
+/// Addresses and files that are none.
+fn addresses(settings: &Settings) -> Vec<(String, String)> {
+    let server = &settings.server;
+    let mut found = Vec::new();
+    let mut note = |key: &str, value: &str, allowed: &str| {
+        found.push((key.to_owned(), format!("is {value:?}; write {allowed}")));
+    };
+    if server.bind.parse::<SocketAddr>().is_err() {
+        note("server.bind", &server.bind, "ADDRESS:PORT, such as 127.0.0.1:7717 or 0.0.0.0:7717");
+    }
+    if public_origin(&server.public_url).is_err() {
+        let allowed = "an address without path, such as https://weir.example.org";
+        note("server.public_url", &server.public_url, allowed);
+    }
+    if let Some(proxy) = server.proxies.iter().find(|text| text.parse::<IpAddr>().is_err()) {
+        note("server.proxies", proxy, "IP addresses, such as [\"127.0.0.1\"]");
+    }
+    for (key, path) in [("server.certificate", &server.certificate), ("server.key", &server.key)] {
+        if !path.is_empty() && !Path::new(path).is_file() {
+            note(key, path, "the path of a PEM file that is there");
+        }
+    }
+    let is_database =
+        |text: &str| text.is_empty() || text.starts_with("sqlite:") || text.starts_with("postgres");
+    if !is_database(&server.database) {
+        // It may hold a password.
+        note("server.database", "…", "sqlite:PATH or postgres://…, or leave it out");
+    }
+    let is_folder = |text: &str| text.is_empty() || text.starts_with(['/', '~']);
+    if !is_folder(&server.users_dir) {
+        note("server.users_dir", &server.users_dir, "an absolute path");
+    }
+    let endpoint = &settings.telemetry.otlp_endpoint;
+    if !endpoint.is_empty() && !is_web_address(endpoint) {
+        note("telemetry.otlp_endpoint", endpoint, "http://127.0.0.1:4318");
+    }
+    found
+}
+
+fn is_web_address(text: &str) -> bool {
+    let url = url::Url::parse(text);
+    url.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+/// The origin of `server.public_url`; `None` where it is empty.
+///
+/// # Errors
+/// It is no address of a web server, or has a path: in words.
+pub fn public_origin(text: &str) -> Result<Option<String>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let url = url::Url::parse(text).ok().filter(|url| {
+        let plain = matches!(url.scheme(), "http" | "https") && url.path() == "/";
+        plain && url.query().is_none() && url.fragment().is_none() && url.username().is_empty()
+    });
+    let url = url.ok_or_else(|| {
+        format!("server.public_url {text:?} is not an address like https://weir.example.org")
+    })?;
+    Ok(Some(url.origin().ascii_serialization()))
+}

@@ -6,6 +6,7 @@ use weir_core::ids::Timestamp;
 use weir_install::environment::ProcessEnvironment;
 
 use crate::failure::usage;
+use crate::named_state::check_named_state;
 use crate::options::{CliCommand, CliOptions, SessionsCommand};
 
 mod acp;
@@ -59,6 +60,7 @@ pub(crate) async fn run_command(
     options: CliOptions,
     environment: ProcessEnvironment,
 ) -> anyhow::Result<ExitCode> {
+    check_named_state(&options, &environment)?;
     // Made only by the commands that need it: the others work wherever they are called.
     let cx = || options.global.open_context(environment);
     let Some(command) = options.command else {

@@ -15,6 +15,7 @@ mod command;
 mod failure;
 mod familiar;
 mod log;
+mod named_state;
 mod options;
 mod review;
 mod supervised;

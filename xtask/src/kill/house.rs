@@ -174,8 +174,6 @@ impl House {
         };
         command
             .args(words)
-            .arg("--state-dir")
-            .arg(&self.state)
             .arg("-C")
             .arg(&self.workspace)
             .current_dir(&self.workspace)
@@ -183,6 +181,8 @@ impl House {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", &self.inner)
             .env("XDG_CONFIG_HOME", self.inner.join("config"))
+            // By the variable: a run may be killed before it kept anything, and is looked for all the same.
+            .env("WEIR_STATE_DIR", &self.state)
             .env("RUST_BACKTRACE", "1")
             .stdin(Stdio::null());
         if let Some(server) = &self.server {

@@ -535,3 +535,40 @@ fn x1_no_file_of_a_result_stays_after_a_limit_or_a_failure() {
         assert!(!house.at("work/.weir/tmp").exists(), "{name}");
     }
 }
+
+#[test]
+fn c1_a_misspelled_state_folder_is_an_error_for_whoever_looks_and_a_note_for_a_run() {
+    let house = house("says: Done.\n");
+    let typo = house.at("stat").display().to_string();
+    for words in [
+        &["sessions", "list"][..],
+        &["sessions", "show", "0198"],
+        &["sessions", "export", "0198"],
+        &["replay", "0198"],
+        &["usage"],
+        &["audit", "verify"],
+        &["checkpoints", "list"],
+        &["approvals", "list"],
+        &["undo"],
+        &["run", "--continue", "go on"],
+        &["run", "--resume", "0198", "go on"],
+        &["--continue"],
+    ] {
+        let said = house.usage_error(&[words, &["--state-dir", &typo]].concat());
+        assert!(said.contains("--state-dir") && said.contains(&typo), "{words:?}: {said}");
+        assert!(said.contains("there is no such folder"), "{words:?}: {said}");
+        assert!(!house.at("stat").exists(), "{words:?}: nothing is made");
+    }
+    let note = "does not exist; a new store is made there";
+    let first = run(&house, &["--state-dir", &typo, "Do it."]);
+    assert_eq!((first.status, first.err.matches(note).count()), (0, 1), "{}", first.err);
+    let again = run(&house, &["--state-dir", &typo, "Do it."]);
+    assert!(again.status == 0 && !again.err.contains(note), "{}", again.err);
+    let listed = house.json(&["sessions", "list", "--json", "--state-dir", &typo]);
+    assert_eq!(listed.as_array().or(listed["sessions"].as_array()).map(Vec::len), Some(2));
+    // A folder that is there and in which nothing was kept is no store either.
+    std::fs::create_dir(house.at("empty")).expect("a folder");
+    let empty = house.at("empty").display().to_string();
+    let said = house.usage_error(&["sessions", "list", "--state-dir", &empty]);
+    assert!(said.contains("nothing was ever kept in that folder"), "{said}");
+}

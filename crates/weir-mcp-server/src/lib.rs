@@ -16,6 +16,7 @@ mod folders;
 mod following;
 mod handler;
 mod http;
+mod lines;
 mod logging;
 mod prompting;
 mod serve;

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::ServedAgent;
 use crate::handler::McpHandler;
+use crate::lines::LineTransport;
 
 /// Why a client is no longer served.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +22,8 @@ pub enum ServeError {
     Connection(String),
 }
 
-/// Serves a client until it goes or `stop` is cancelled. One line is one message.
+/// Serves a client until it goes or `stop` is cancelled. One line is one message; a line that is none is
+/// answered with an error of JSON-RPC.
 ///
 /// # Errors
 /// It never began, or the connection failed.
@@ -32,7 +34,8 @@ pub async fn serve_streams(
     stop: CancellationToken,
 ) -> Result<(), ServeError> {
     let handler = McpHandler::new(agent);
-    let running = match handler.serve_with_ct((input, output), stop).await {
+    let client = LineTransport::new(input, output);
+    let running = match handler.serve_with_ct(client, stop).await {
         Ok(running) => running,
         // Whoever says nothing and goes has not asked for anything.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {

@@ -327,6 +327,23 @@ fn r2_calls_beside_each_other_are_all_answered_each_with_its_own() {
 }
 
 #[test]
+fn r2_a_line_that_is_no_request_is_answered_and_the_next_one_works() {
+    let house = house("");
+    let mut client = McpClient::start(&house, &[], &json!({}));
+    client.program.type_line("this is not JSON");
+    let answer = client.next("parse error", |line| line["error"]["code"] == -32700);
+    assert!(answer.get("id").is_some_and(Value::is_null), "{answer}");
+    client.program.type_line("{\"jsonrpc\": \"2.0\", \"id\": 77}");
+    let answer = client.next("invalid request", |line| line["error"]["code"] == -32600);
+    assert_eq!(answer["id"], 77, "{answer}");
+    client.program.type_line("[1, 2]");
+    let answer = client.next("invalid request", |line| line["error"]["code"] == -32600);
+    assert!(answer.get("id").is_some_and(Value::is_null), "{answer}");
+    assert!(client.call("read_file", json!({"path": "a.txt"})).0, "the next one works");
+    assert_eq!(client.leave().status, 0);
+}
+
+#[test]
 fn r2_whose_words_a_clients_calls_are_is_the_persons_choice_and_foreign_unless_they_say_otherwise()
 {
     for (config, is_marked) in [("", true), ("[mcp_server]\ntrust = \"own\"\n", false)] {

@@ -247,7 +247,7 @@ async fn r5_a_telephone_is_ended_on_the_account_page_too_and_administers_nothing
 async fn r5_a_code_pairs_one_telephone_and_the_terminal_names_it() {
     let mut served = TestServer::start(ServerSetup::default()).await;
     served.admin().await;
-    let (terminal, code) = served.pairing_code(&[]).await;
+    let (terminal, code) = served.pairing_code(&["--picture"]).await;
     let text = terminal.output_text();
     assert!(text.contains('█'), "a picture: {text}");
     assert!(text.contains(&format!("/phone#{code}")), "{text}");

@@ -15,12 +15,13 @@ use super::JsonFlag;
                   telephone's browser then follows and answers every session of this machine. If no \
                   server runs, this command is the server until you end it. Later `weir serve` is, if \
                   server.public_url has the same address; after --lan, `weir phone --lan` again.\n\n\
-                  Without --lan and --address, the address is server.public_url, or else one that \
-                  only this machine reaches. On a local network nothing is served without TLS: --lan \
-                  makes a certificate of its own. The telephone's browser warns of it once; compare \
-                  the fingerprint. Browsers give no notifications behind such a certificate: keep the \
-                  page open, or be told by ntfy or a webhook. With --address, a name of yours with a \
-                  certificate that browsers know, notifications work.",
+                  Without --lan and --address, the address is server.public_url, or else one \
+                  that only this machine reaches, for which no picture is shown. On a local \
+                  network nothing is served without TLS: --lan makes a certificate of its own. \
+                  The telephone's browser warns of it once; compare the fingerprint. Browsers \
+                  give no notifications behind such a certificate: keep the page open, or be \
+                  told by ntfy or a webhook. With --address, a name of yours with a certificate \
+                  that browsers know, notifications work.",
     after_help = "Examples:\n  \
         weir phone --lan                                 on the local network\n  \
         weir phone --address https://weir.example.org    by a proxy or tunnel of yours\n  \
@@ -52,6 +53,9 @@ pub(crate) struct PhonePairArgs {
     /// Name of your account, if there is none yet [default: your user name]
     #[arg(long, value_name = "NAME")]
     pub(crate) account: Option<String>,
+    /// Show the QR code also where only this machine reaches the address
+    #[arg(long)]
+    pub(crate) picture: bool,
     /// Show the code and return at once; a server must run already
     #[arg(long, conflicts_with_all = ["lan", "account"])]
     pub(crate) show: bool,

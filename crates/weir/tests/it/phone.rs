@@ -45,12 +45,16 @@ fn r5_where_no_server_runs_it_is_the_server_until_it_is_ended() {
     let text = terminal.output_text();
     assert!(text.contains("Open http://127.0.0.1:") && text.contains("/phone#"), "{text}");
     assert!(text.contains("Only this machine reaches this address"), "{text}");
+    assert!(text.contains("server.public_url") && text.contains("--lan"), "what to set: {text}");
+    assert!(!text.contains('█') && text.contains("No QR code is shown"), "{text}");
     let told = house.usage_error(&["phone", "--lan"]);
     assert!(told.contains("a server of this installation runs already"), "{told}");
     let told = house.usage_error(&["phone", "--address", "https://weir.example.org"]);
     assert!(told.contains("set server.public_url"), "{told}");
     // What `/phone` of the terminal face shows.
     let shown = house.ok(&["phone", "--show"]);
+    assert!(!shown.contains('█') && shown.contains("/phone#"), "{shown}");
+    let shown = house.ok(&["phone", "--show", "--picture"]);
     assert!(shown.contains('█') && shown.contains("/phone#"), "{shown}");
     for ground in ["light on a dark ground", "dark on a light ground"] {
         assert!(shown.contains(ground), "without colours it is there for both: {shown}");
@@ -76,7 +80,7 @@ fn r5_a_file_of_a_server_that_was_killed_leads_nobody_anywhere() {
 #[test]
 fn r5_a_terminal_shows_the_picture_in_colours_of_its_own() {
     let house = house();
-    let mut command = house.command_at_terminal(&["phone", "--account", "ann"]);
+    let mut command = house.command_at_terminal(&["phone", "--account", "ann", "--picture"]);
     command.env("TERM", "xterm-256color");
     let mut terminal = RunningProgram::start(command);
     terminal.wait_for("This command is the server", 1);
@@ -86,7 +90,7 @@ fn r5_a_terminal_shows_the_picture_in_colours_of_its_own() {
     assert!(rows > 10, "white on black, whatever the terminal's ground is: {text}");
     assert!(!text.contains("on a light ground"), "once is enough: {text}");
     // Who wants no colours has the picture for either ground.
-    let mut command = house.command_at_terminal(&["phone", "--show"]);
+    let mut command = house.command_at_terminal(&["phone", "--show", "--picture"]);
     command.env("TERM", "xterm-256color").env("NO_COLOR", "1");
     let mut plain = RunningProgram::start(command);
     plain.wait_for("five minutes.", 1);

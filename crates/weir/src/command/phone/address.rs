@@ -21,6 +21,8 @@ const ELSEWHERE: &str = "192.0.2.1:9";
 pub(super) struct PhoneAddress {
     /// Without a path: `https://192.168.7.20:7717`.
     pub(super) base: String,
+    /// No telephone reaches it: it leads to this machine and nowhere else.
+    pub(super) is_local: bool,
     /// What must be said of it, a line each.
     pub(super) remarks: Vec<String>,
 }
@@ -144,15 +146,18 @@ fn is_this_machine(address: &str) -> bool {
 }
 
 fn with_remarks(base: String) -> PhoneAddress {
-    let remarks = match is_this_machine(&base) {
+    let is_local = is_this_machine(&base);
+    let remarks = match is_local {
         true => vec![
-            "Only this machine reaches this address. For a telephone: `weir phone --lan` on your \
-             network, or `weir phone --address https://…` by a proxy or tunnel that speaks TLS."
+            "Only this machine reaches this address, and no telephone does. For a telephone: end the \
+             server and run `weir phone --lan` on your network, or let a proxy or tunnel that speaks TLS \
+             lead to it and say its address: `weir config set server.public_url https://NAME`, then start \
+             the server again (or `weir phone --address https://NAME`)."
                 .to_owned(),
         ],
         false => Vec::new(),
     };
-    PhoneAddress { base, remarks }
+    PhoneAddress { base, is_local, remarks }
 }
 
 /// An address that somebody gave: one on which nobody listens in between.

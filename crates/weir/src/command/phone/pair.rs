@@ -88,7 +88,7 @@ async fn pair_at_running(
     let options = options_of_settings(&cx)?;
     let app = open_app(cx, &database, options).await?;
     if wish.args.show {
-        show_offer(&address, &offer(&app, wish).await?, wish.is_plain)?;
+        show_offer(&address, &offer(&app, wish).await?, wish)?;
         return Ok(ExitCode::SUCCESS);
     }
     wait_at_running(&app, wish, &address).await
@@ -103,7 +103,7 @@ async fn wait_at_running(
     // From before the code is there: whoever ends the command takes it along.
     let mut signals = TerminationSignals::new()?;
     let offer = offer(app, wish).await?;
-    show_offer(address, &offer, wish.is_plain)?;
+    show_offer(address, &offer, wish)?;
     tokio::select! {
         found = wait_for_telephone(app, &offer) => match found? {
             Some(phone) => {
@@ -147,7 +147,7 @@ async fn start_and_pair(cx: InstallationContext, wish: &PairingWish) -> anyhow::
         return Err(usage(reason));
     }
     let kept = announce_server(&state, &presence);
-    show_offer(&address, &offer, wish.is_plain)?;
+    show_offer(&address, &offer, wish)?;
     out_line(&who_serves_later(wish, &address))?;
     serve_until_ended(&app, &offer, StartedServer { server, signals }).await?;
     drop(kept);
@@ -223,11 +223,21 @@ async fn wait_for_telephone(
     }
 }
 
-/// Shows the code: behind `#`, which browsers send nowhere.
-fn show_offer(address: &PhoneAddress, offer: &PairingOffer, is_plain: bool) -> anyhow::Result<()> {
+/// Shows the code: behind `#`, which browsers send nowhere. A picture that no telephone could follow is
+/// shown only where it is wanted.
+fn show_offer(
+    address: &PhoneAddress,
+    offer: &PairingOffer,
+    wish: &PairingWish,
+) -> anyhow::Result<()> {
     let page = format!("{}{PAIRING_PATH}", address.base);
     let whole = format!("{page}#{}", offer.code);
-    show_picture(&whole, is_plain)?;
+    match address.is_local && !wish.args.picture {
+        true => out_line(
+            "No QR code is shown: it would lead a telephone to itself (--picture shows it all the same).",
+        )?,
+        false => show_picture(&whole, wish.is_plain)?,
+    }
     out_line(&format!("Open {whole}"))?;
     out_line(&format!("or open {page} and type the code {}", offer.code))?;
     for remark in &address.remarks {

@@ -257,6 +257,7 @@ async fn s3_attach_whoever_is_not_let_in_is_told_what_to_do() {
         ("weir_wrong", url.as_str(), 2, "refuses the token of the variable WEIR_TOKEN"),
         ("", url.as_str(), 2, "make a token in the browser"),
         ("x", "http://127.0.0.1:1", 1, "cannot be reached"),
+        ("", "http://127.0.0.1:1", 1, "cannot be reached"),
         ("x", "http://weir.example.org", 2, "not encrypted"),
         ("x", "127.0.0.1:7717", 2, "no address"),
     ] {

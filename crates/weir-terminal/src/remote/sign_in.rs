@@ -4,7 +4,7 @@
 use anyhow::anyhow;
 use reqwest::{Method, Response, header};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_core::secret::Secret;
 use weir_install::context::InstallationContext;
 use weir_install::failure::usage;
@@ -74,6 +74,8 @@ pub(super) async fn sign_in(
     if let Some(token) = token {
         return by_token(http, token, &from).await;
     }
+    // Nobody types a password for a server that is not there.
+    find_server(&http).await?;
     if !(prompts.is_attended)() {
         return Err(usage(format!(
             "{address} wants to know who you are, and nobody can be asked here: make a token in the \
@@ -81,6 +83,22 @@ pub(super) async fn sign_in(
         )));
     }
     by_password(http, prompts).await
+}
+
+/// Checks that a server answers at the address, whoever asks.
+async fn find_server(http: &ServerClient) -> anyhow::Result<()> {
+    match http.get::<Value>(&["me"], &[]).await {
+        Ok(_) | Err(RequestError::SignedOut(_)) => Ok(()),
+        // A server of Weir has this route, and gives each refusal a word.
+        Err(RequestError::Refused { status, code, .. }) if status == 404 || code.is_empty() => {
+            Err(usage(format!(
+                "{} answers with HTTP {status}, and not as a server of Weir does; is the address right?",
+                http.address
+            )))
+        }
+        Err(RequestError::Refused { .. }) => Ok(()),
+        Err(trouble) => Err(unreachable_server(&http.address, &trouble)),
+    }
 }
 
 fn unreachable_server(address: &ServerAddress, trouble: &RequestError) -> anyhow::Error {

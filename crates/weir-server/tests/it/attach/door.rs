@@ -199,3 +199,17 @@ async fn s1_attach_speaks_https_with_whom_the_system_or_the_person_trusts() {
     face.type_line("/quit");
     assert_eq!(face.close_input_until_end().await.status, 0);
 }
+
+#[tokio::test]
+async fn f1_attach_nobody_is_asked_for_a_password_of_a_server_that_is_not_there() {
+    let served = TestServer::start(ServerSetup::default()).await;
+    let face = served.house.start_face_at_terminal(&[], &["--attach", "http://127.0.0.1:1"]);
+    let (status, said) = face.close_input_until_end().await.status_and_text();
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("cannot be reached") && !said.contains("Name:"), "{said}");
+    // Something answers there that is no server of weir.
+    let url = served.url("/nowhere");
+    let face = served.house.start_face_at_terminal(&[], &["--attach", &url]);
+    let (status, said) = face.close_input_until_end().await.status_and_text();
+    assert!(status != 0 && !said.contains("Name:"), "{status}: {said}");
+}

@@ -79,7 +79,8 @@ pub(in crate::command) async fn run_model_setup(
     }
 }
 
-/// The choices, until one of them leads to a model.
+/// The choices, until one of them leads to a model. They are listed once: whoever comes back from a step
+/// knows them, and has them again by a key.
 async fn run_vendor_menu(
     cx: &InstallationContext,
     keyboard: &mut RawKeyboard,
@@ -87,27 +88,24 @@ async fn run_vendor_menu(
     let catalogue = models::load_catalogue(cx)?;
     let first = KNOWN.iter().filter_map(|(name, ..)| catalogue.find_vendor(name));
     let first: Vec<&Vendor> = first.collect();
+    let (other, local, demo) = (first.len() + 1, first.len() + 2, first.len() + 3);
+    print_text(&format!("{}\nPress 1 to {demo}, or Esc to leave. ", menu_text(&first)))?;
     loop {
-        let mut text = String::from("\nWeir needs a model, and none is set up yet.\n\n");
-        for (n, vendor) in first.iter().enumerate() {
-            text += &format!("  {}  {}: paste an API key\n", n + 1, vendor_title(vendor));
-        }
-        let (other, local, demo) = (first.len() + 1, first.len() + 2, first.len() + 3);
-        text += &format!("  {other}  Another vendor: paste an API key\n");
-        text +=
-            &format!("  {local}  A model on this machine (Ollama, LM Studio, llama.cpp, vLLM)\n");
-        text += &format!("  {demo}  See the demo first: no key, no network\n");
-        text += &format!("\nPress 1 to {demo}, or Esc to leave. ");
-        print_text(&text)?;
-        let step = match read_number_choice(demo, keyboard)? {
-            None => StepOutcome::Leave,
-            Some(n) if n == other => choose_other_vendor(cx, catalogue, &first, keyboard).await?,
-            Some(n) if n == local => on_this_machine(cx, catalogue, keyboard).await?,
-            Some(n) if n == demo => {
+        let step = match read_menu_choice(demo, keyboard)? {
+            MenuChoice::Leave => StepOutcome::Leave,
+            MenuChoice::List => {
+                print_text(&menu_text(&first))?;
+                StepOutcome::Back
+            }
+            MenuChoice::Number(n) if n == other => {
+                choose_other_vendor(cx, catalogue, &first, keyboard).await?
+            }
+            MenuChoice::Number(n) if n == local => on_this_machine(cx, catalogue, keyboard).await?,
+            MenuChoice::Number(n) if n == demo => {
                 run_demo_step(cx).await?;
                 StepOutcome::Back
             }
-            Some(n) => match first.get(n - 1) {
+            MenuChoice::Number(n) => match first.get(n - 1) {
                 Some(vendor) => ask_vendor_key(cx, vendor, keyboard).await?,
                 None => StepOutcome::Back,
             },
@@ -115,21 +113,49 @@ async fn run_vendor_menu(
         if !matches!(step, StepOutcome::Back) {
             return Ok(step);
         }
+        print_text(&format!("\nPress 1 to {demo}, ? to list the choices, or Esc to leave. "))?;
     }
 }
 
-/// A number from 1 on, by one key; `None`: to leave.
-fn read_number_choice(most: usize, keyboard: &mut RawKeyboard) -> anyhow::Result<Option<usize>> {
+/// What there is to choose from.
+fn menu_text(first: &[&Vendor]) -> String {
+    let mut text = String::from("\nWeir needs a model, and none is set up yet.\n\n");
+    for (n, vendor) in first.iter().enumerate() {
+        text += &format!("  {}  {}: paste an API key\n", n + 1, vendor_title(vendor));
+    }
+    let after = first.len();
+    text += &format!("  {}  Another vendor: paste an API key\n", after + 1);
+    text +=
+        &format!("  {}  A model on this machine (Ollama, LM Studio, llama.cpp, vLLM)\n", after + 2);
+    text += &format!("  {}  See the demo first: no key, no network\n", after + 3);
+    text
+}
+
+/// What was pressed where something is to be chosen.
+enum MenuChoice {
+    /// From 1 on.
+    Number(usize),
+    /// What there is, once more.
+    List,
+    Leave,
+}
+
+/// A choice, by one key.
+fn read_menu_choice(most: usize, keyboard: &mut RawKeyboard) -> anyhow::Result<MenuChoice> {
     loop {
         match keyboard.next_key()? {
             PressedKey::Escape | PressedKey::Leave | PressedKey::Byte(b'q') => {
                 print_text("\n")?;
-                return Ok(None);
+                return Ok(MenuChoice::Leave);
+            }
+            PressedKey::Byte(b'?') => {
+                print_text("?\n")?;
+                return Ok(MenuChoice::List);
             }
             PressedKey::Byte(digit @ b'1'..=b'9') if usize::from(digit - b'0') <= most => {
                 let n = usize::from(digit - b'0');
                 print_text(&format!("{n}\n"))?;
-                return Ok(Some(n));
+                return Ok(MenuChoice::Number(n));
             }
             PressedKey::Byte(_)
             | PressedKey::Enter

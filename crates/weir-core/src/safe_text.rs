@@ -2,8 +2,10 @@
 //! turns the line round (Z10). Not here: what a face shows of it (`view`).
 
 mod look_alikes;
+mod sentences;
 
 pub use look_alikes::look_alikes;
+pub use sentences::join_sentences;
 
 /// Whether a character would be invisible or reorder what stands beside it.
 pub fn is_deceptive(c: char) -> bool {

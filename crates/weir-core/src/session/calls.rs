@@ -10,6 +10,7 @@ use crate::governance::{canonical_json, label, rules};
 use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp, TurnId};
 use crate::message::MessageBlock;
 use crate::record::sha256_hex;
+use crate::safe_text::join_sentences;
 use crate::tool::{EffectClass, foreign};
 
 use super::call::CallClearance;
@@ -159,11 +160,9 @@ impl Session {
     }
 }
 
+/// What hooks, servers and judges say has not always an end.
 fn add_sentence(reason: &mut String, more: &str) {
-    if !reason.is_empty() {
-        reason.push(' ');
-    }
-    reason.push_str(more);
+    *reason = join_sentences([reason.as_str(), more]);
 }
 
 /// What a person is told who is asked about a link that a page or a search led to (K10).

@@ -13,6 +13,7 @@ use crate::message::MessageBlock;
 use crate::model::FailureClass;
 use crate::profile::Limits;
 use crate::routing::{RoutedWork, WorkKind};
+use crate::safe_text::join_sentences;
 use crate::usage::Usage;
 
 use super::condense::BURST_SHARE;
@@ -222,7 +223,8 @@ impl Session {
         }
         self.turn = None;
         let why = f.refused.as_deref().unwrap_or("it cannot be had");
-        let text = format!("{reason} It cannot: {why}. No other fallback is left.");
+        let why = format!("It cannot: {why}");
+        let text = join_sentences([reason.as_str(), &why, "No other fallback is left."]);
         self.end_run(RunStatus::Failed, Some(text));
     }
 }

@@ -145,6 +145,18 @@ async fn s8_pages_work_by_form_alone() {
     let kept = get(&ann, "/api/v1/agents/digest").await["agent"].clone();
     assert_eq!((&kept["tools"], &kept["cron"]), (&json!([]), &Value::Null), "none means none");
     assert_eq!(kept["thinking"], Value::Null, "as in the settings");
+    let foreign = [
+        ("prompt", "Only think."),
+        ("timezone", "UTC"),
+        ("tools", "mcp__git__log"),
+        ("tools", "mcp__git__show"),
+    ];
+    let (status, location, body) = ann.form("/agents/digest/edit", &foreign).await;
+    assert_eq!(status, 303, "{body}");
+    let told = location.replace("%20", " ").replace('+', " ");
+    assert!(told.contains("while its server is. mcp__git__show is available"), "{told}");
+    let (status, _, body) = ann.form("/agents/digest/edit", &none).await;
+    assert_eq!(status, 303, "{body}");
     let (status, location, _) = ann.form("/agents/digest/run", &[]).await;
     assert_eq!(status, 303, "{location}");
     assert_eq!(last_run(&ann, "digest").await["state"], "completed");

@@ -11,6 +11,7 @@ use weir_core::profile::PermissionMode;
 use weir_core::schedule::{
     AgentLimits, MissedTicks, OnAsk, PromptMode, ScheduledAgent, TOOL_CALLS_DEFAULT,
 };
+use weir_core::view::plain::join_sentences;
 use weir_install::user_space::{AgentChoices, AgentWish, OfferedTool};
 
 use super::{HERE, preset, render_due_times};
@@ -238,9 +239,9 @@ async fn save_or_show_again(
     };
     match agents::define_agent(owner, &wish, of.is_some()).await {
         Ok((line, notes)) => {
-            let note = std::iter::once("Saved.".to_owned()).chain(notes).collect::<Vec<_>>();
-            let to: Redirect =
-                redirect_with(&format!("/agents/{}", line.name), "note", &note.join(" "));
+            let note =
+                join_sentences(std::iter::once("Saved.").chain(notes.iter().map(String::as_str)));
+            let to: Redirect = redirect_with(&format!("/agents/{}", line.name), "note", &note);
             Ok(to.into_response())
         }
         Err(problem) if problem.status == 400 => {

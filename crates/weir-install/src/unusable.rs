@@ -23,6 +23,8 @@ pub struct UnusableSetting {
     pub origin: SettingOrigin,
     /// What is wrong with it and what is allowed.
     pub problem: String,
+    /// Nothing else of what is set could be looked at.
+    pub hides_others: bool,
 }
 
 impl fmt::Display for UnusableSetting {
@@ -37,15 +39,24 @@ impl fmt::Display for UnusableSetting {
 impl UnusableSetting {
     fn without_key(error: &anyhow::Error) -> UnusableSetting {
         let (key, origin) = (String::new(), SettingOrigin::BuiltIn);
-        UnusableSetting { key, origin, problem: error.to_string() }
+        UnusableSetting { key, origin, problem: error.to_string(), hides_others: false }
+    }
+
+    /// The settings cannot be read, or not put together.
+    fn unreadable(error: &anyhow::Error) -> UnusableSetting {
+        UnusableSetting { hides_others: true, ..UnusableSetting::without_key(error) }
     }
 
     /// Whether it is the same one, at whichever line.
     fn is_same(&self, other: &UnusableSetting) -> bool {
         let source = |origin: &SettingOrigin| std::mem::discriminant(origin);
-        self.key == other.key
-            && self.problem == other.problem
-            && source(&self.origin) == source(&other.origin)
+        // A problem that names its own place has the number of the line in it.
+        let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+        let is_same_problem = match self.key.as_str() {
+            "" => words(&self.problem) == words(&other.problem),
+            _ => self.problem == other.problem,
+        };
+        self.key == other.key && is_same_problem && source(&self.origin) == source(&other.origin)
     }
 }
 
@@ -57,7 +68,7 @@ pub fn find_unusable_settings(cx: &InstallationContext) -> Vec<UnusableSetting> 
     for source in WorkspaceConfig::each_source(&files, &cx.environment, &made) {
         match source {
             Ok(source) => read.push(source),
-            Err(error) => found.push(UnusableSetting::without_key(&error)),
+            Err(error) => found.push(UnusableSetting::unreadable(&error)),
         }
     }
     if !found.is_empty() {
@@ -71,7 +82,7 @@ pub fn find_unusable_settings(cx: &InstallationContext) -> Vec<UnusableSetting> 
             found.extend(read.iter().flat_map(|source| of_source(cx, &catalogue, source)));
             found.extend(broken_rule(cx));
         }
-        Err(error) => found.push(UnusableSetting::without_key(&error)),
+        Err(error) => found.push(UnusableSetting::unreadable(&error)),
     }
     found
 }
@@ -88,9 +99,9 @@ pub fn check_config_draft(
     let before = find_unusable_settings(cx);
     let after = find_unusable_settings(&cx.with_config_draft(draft.clone())?);
     // What could not be read hid everything else: a file is mended one setting after the other.
-    let was_hidden = before.iter().any(|known| known.key.is_empty());
+    let was_hidden = before.iter().any(|known| known.hides_others);
     let is_old = |one: &UnusableSetting| {
-        (was_hidden && !one.key.is_empty()) || before.iter().any(|known| known.is_same(one))
+        (was_hidden && !one.hides_others) || before.iter().any(|known| known.is_same(one))
     };
     let (old, new): (Vec<_>, Vec<_>) = after.into_iter().partition(is_old);
     if new.is_empty() {
@@ -127,7 +138,7 @@ fn of_source(
     found
         .map(|(key, problem)| {
             let origin = source.origin_of_key(&key);
-            UnusableSetting { key, origin, problem }
+            UnusableSetting { key, origin, problem, hides_others: false }
         })
         .collect()
 }

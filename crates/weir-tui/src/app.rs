@@ -133,6 +133,8 @@ pub(crate) struct Hint {
     pub(crate) tone: NoticeTone,
     /// Until when.
     pub(crate) until: Timestamp,
+    /// It is about a key that is pressed again, and goes with that.
+    pub(crate) of_armed: bool,
 }
 
 /// A key that does something only when it is pressed again.
@@ -315,8 +317,26 @@ impl App {
     /// A line that goes by itself.
     pub(crate) fn show_hint(&mut self, tone: NoticeTone, text: impl Into<String>) {
         let until = self.now.plus_ms(HINT_MS);
-        self.hint = Some(Hint { text: text.into(), tone, until });
+        self.hint = Some(Hint { text: text.into(), tone, until, of_armed: false });
         self.dirty = true;
+    }
+
+    /// From now on the key does something when it is pressed again. What says so stands no longer than that
+    /// is true.
+    pub(crate) fn arm(&mut self, what: ArmedKey, text: &str) {
+        self.armed = Some((what, self.now));
+        let (tone, until) = (NoticeTone::Quiet, self.now.plus_ms(TWICE_MS));
+        self.hint = Some(Hint { text: text.into(), tone, until, of_armed: true });
+        self.dirty = true;
+    }
+
+    /// Something else was pressed or done: the key means what it always does.
+    pub(crate) fn disarm(&mut self) {
+        self.armed = None;
+        if self.hint.as_ref().is_some_and(|hint| hint.of_armed) {
+            self.hint = None;
+            self.dirty = true;
+        }
     }
 
     /// The clock went on.

@@ -14,7 +14,7 @@ impl App {
     /// Does it. Whether there was anything to do: what does nothing is left to the box.
     pub(crate) fn run_action(&mut self, act: ChatAction) -> bool {
         if !matches!(act, ChatAction::Stop | ChatAction::Interrupt | ChatAction::Repaint) {
-            self.armed = None;
+            self.disarm();
         }
         match act {
             ChatAction::Interrupt => self.handle_escape(),
@@ -132,8 +132,9 @@ impl App {
     /// Whether this key was pressed just before.
     fn is_second_press(&mut self, what: ArmedKey) -> bool {
         let now = self.now;
-        let pressed = self.armed.take();
-        pressed.is_some_and(|(armed, at)| armed == what && now.ms_since(at) <= TWICE_MS)
+        let pressed = self.armed;
+        self.disarm();
+        pressed.is_some_and(|(armed, at)| armed == what && now.ms_since(at) < TWICE_MS)
     }
 
     fn handle_escape(&mut self) {
@@ -143,7 +144,6 @@ impl App {
         if self.fold.is_running() {
             self.interrupt_run();
         } else if self.is_second_press(ArmedKey::Rewind) {
-            self.hint = None;
             let screen = open::rewind_screen();
             self.open_screen(screen);
         } else if self
@@ -153,8 +153,7 @@ impl App {
             .iter()
             .any(|entry| entry.accepted_input().is_some())
         {
-            self.armed = Some((ArmedKey::Rewind, self.now));
-            self.show_hint(NoticeTone::Quiet, "Esc again: back to an earlier message");
+            self.arm(ArmedKey::Rewind, "Esc again: back to an earlier message");
         }
     }
 
@@ -170,8 +169,7 @@ impl App {
             // The box keeps what was in it among the earlier messages.
             self.composer.handle_key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
         } else {
-            self.armed = Some((ArmedKey::Leave, self.now));
-            self.show_hint(NoticeTone::Quiet, "Ctrl-C again leaves");
+            self.arm(ArmedKey::Leave, "Ctrl-C again leaves");
         }
     }
 }

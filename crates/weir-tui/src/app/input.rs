@@ -93,6 +93,10 @@ impl App {
             return;
         }
         let did = self.composer.handle_key(key);
+        if !matches!(did, KeyOutcome::Passed) {
+            // Whoever writes on does not mean the key before.
+            self.disarm();
+        }
         self.tell_trouble();
         match did {
             KeyOutcome::Took => (),

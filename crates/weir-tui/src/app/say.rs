@@ -19,6 +19,8 @@ impl App {
         if text.is_empty() && written.attached.is_empty() {
             return;
         }
+        // What was told before it was about what was before it.
+        self.hint = None;
         if let Some(command) = written.shell_command().map(str::to_owned) {
             self.run_shell(command, &written);
             return;

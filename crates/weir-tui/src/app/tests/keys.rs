@@ -10,7 +10,7 @@ use weir_core::profile::PermissionMode;
 use weir_core::view::first_start::FirstStart;
 
 use super::made::Face;
-use crate::link::{OpenSessionInfo, ReportKind, ShellNews, UiCommand, UiUpdate};
+use crate::link::{NoticeTone, OpenSessionInfo, ReportKind, ShellNews, UiCommand, UiUpdate};
 
 pub(super) fn asks(rules: &[&str]) -> Face {
     let mut face = Face::open(80, 24);
@@ -313,6 +313,29 @@ fn f1_ctrl_c_and_ctrl_d_leave() {
     face.begin("Go on.");
     face.control('c');
     assert_eq!(face.wished(), [UiCommand::Tell(PersonCommand::Cancel)]);
+}
+
+#[test]
+fn f1_a_hint_about_a_second_press_stands_as_long_as_it_is_true() {
+    const HINT: &str = "Ctrl-C again leaves";
+    let mut face = Face::open(80, 24);
+    face.control('c');
+    assert!(face.shot().contains(HINT));
+    face.wait(2_000);
+    assert!(!face.shot().contains(HINT), "the second press would be a first one now");
+    face.control('c');
+    assert!(face.wished().is_empty() && face.shot().contains(HINT));
+    // Whoever writes on leaves nothing by it, and is told nothing of it.
+    face.type_in("x");
+    assert!(!face.shot().contains(HINT));
+    face.control('c');
+    assert!(face.wished().is_empty() && face.app.composer.is_empty(), "it clears the box");
+    // What was said of an earlier message goes with the next one.
+    face.control('c');
+    face.wait(100);
+    face.app.show_hint(NoticeTone::Quiet, "Your message is back in the box");
+    face.say("Go on.");
+    assert!(!face.shot().contains("back in the box"));
 }
 
 #[test]

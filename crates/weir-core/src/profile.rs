@@ -188,6 +188,10 @@ open_names! {
         ScheduleUsd = "schedule_usd",
         /// Money of a day of everybody on the server, UTC (R11).
         ServerUsd = "server_usd",
+        /// Money of agents that are at work together, of what their run or session had left (R11).
+        AgentsUsd = "agents_usd",
+        /// The same in tokens (R11).
+        AgentsTokens = "agents_tokens",
         /// Wall time.
         RunTimeout = "run_timeout",
         /// A request that no longer fits the model's window (X2).
@@ -201,6 +205,11 @@ impl LimitName {
         *self == LimitName::BudgetUsd || *self == LimitName::SessionUsd || self.is_shared_money()
     }
 
+    /// Whether a session is told by those who run it that it is reached: it cannot know by itself.
+    pub fn is_told_from_outside(&self) -> bool {
+        *self == LimitName::AgentsTokens || self.is_shared_money()
+    }
+
     /// Whether it is an amount that sessions have in common: what is left of it is known outside of
     /// each of them.
     pub fn is_shared_money(&self) -> bool {
@@ -208,7 +217,8 @@ impl LimitName {
             LimitName::DayUsd
             | LimitName::PersonUsd
             | LimitName::ScheduleUsd
-            | LimitName::ServerUsd => true,
+            | LimitName::ServerUsd
+            | LimitName::AgentsUsd => true,
             LimitName::ConsecutiveMistakes
             | LimitName::ConsecutiveRefusals
             | LimitName::MaxToolCalls
@@ -216,6 +226,7 @@ impl LimitName {
             | LimitName::BudgetTokens
             | LimitName::BudgetUsd
             | LimitName::SessionUsd
+            | LimitName::AgentsTokens
             | LimitName::RunTimeout
             | LimitName::Window
             | LimitName::Other(_) => false,

@@ -38,6 +38,7 @@ pub mod condense;
 #[cfg(test)]
 mod cut_tests;
 mod derive;
+pub mod family_budget;
 mod handle;
 pub mod handles;
 mod lasting;

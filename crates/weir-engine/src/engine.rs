@@ -32,6 +32,7 @@ pub use crate::session_options::{SessionOptions, SessionResources};
 use crate::session_time::SessionTime;
 pub use crate::snapshots::SNAPSHOT_EVERY;
 use crate::snapshots::SnapshotKeeper;
+use crate::spending::FamilySeat;
 use crate::submit::InputSubmission;
 use crate::worker_context::WorkerContext;
 use crate::workers::Workers;
@@ -308,6 +309,7 @@ impl SessionStart {
         let loop_ = SessionLoop {
             submit: submit.clone(),
             workers: Workers::new(context.clone(), &options.model, opener),
+            family: FamilySeat::take(context.resources.family.clone(), &self.session),
             context,
             session: self.session,
             ledger: self.ledger,

@@ -34,6 +34,7 @@ use crate::programs::{ProgramLine, ProgramRun};
 use crate::recipes;
 use crate::scene::SceneRequest;
 use crate::snapshots::SnapshotKeeper;
+use crate::spending::FamilySeat;
 use crate::submit::InputSubmission;
 use crate::worker_context::WorkerContext;
 use crate::workers::{self, EncodingWork, PlannedContents, RunningCall, WorkerOutcome, Workers};
@@ -49,6 +50,8 @@ pub(crate) struct SessionLoop {
     pub(crate) session: Session,
     pub(crate) ledger: JournalWriter,
     pub(crate) snapshots: SnapshotKeeper,
+    /// Its place among those with whom it shares bounds.
+    pub(crate) family: FamilySeat,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) conversation: Option<Box<dyn Conversation>>,
     pub(crate) messages: mpsc::Receiver<LoopMessage>,
@@ -237,6 +240,9 @@ impl SessionLoop {
         }
         for (call, program) in &self.programs {
             program.set_waiting(self.session.waits_by_steps(*call));
+        }
+        if any {
+            self.family.follow(&self.session, &facts);
         }
         self.ledger.push(&self.session, now, facts);
         any

@@ -9,6 +9,7 @@ use crate::ports::{
     VendorSearch, Worktrees,
 };
 use crate::scene::SceneOptions;
+use crate::spending::FamilySpending;
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
@@ -50,4 +51,6 @@ pub struct SessionResources {
     pub readers: Option<Arc<dyn CallReaders>>,
     /// Caps that it has in common with other sessions (R11). Its sub-agents are under the same.
     pub spending: SpendingCaps,
+    /// What it and its sub-agents use of the bounds that they share (R11).
+    pub family: FamilySpending,
 }

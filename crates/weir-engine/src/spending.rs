@@ -16,6 +16,7 @@ use weir_core::governance::label::Label;
 use weir_core::ids::Timestamp;
 use weir_core::model::{ModelInfo, Usage};
 use weir_core::profile::LimitName;
+use weir_core::session::family_budget::SpentSum;
 
 use crate::ports::{
     Clock, Model, ServerSpending, SpendingCap, SpendingCaps, Store, StoreError, StoredItem,
@@ -24,9 +25,12 @@ use crate::ports::{
 use crate::session_time::SessionTime;
 
 mod capped_model;
+mod family;
 mod held;
 
 pub(crate) use capped_model::CappedModel;
+pub(crate) use family::FamilySeat;
+pub use family::FamilySpending;
 pub(crate) use held::HeldSpending;
 
 /// How long what was set aside holds without being renewed, in milliseconds.
@@ -419,6 +423,15 @@ pub fn capped_model(
     let Some(spending) = spending else { return model };
     let time = SessionTime::from_last_fact(spending.clock.clone(), Timestamp(0));
     CappedModel::wrap(model, Some(spending), whose, &time)
+}
+
+/// The most that a request of about `tokens` to `model` uses, for the bounds of a run and of a session.
+pub(crate) fn most_used_by_request(model: &ModelInfo, tokens: u64) -> SpentSum {
+    let input = (tokens as f64 * ESTIMATE_FACTOR) as u64;
+    SpentSum {
+        usd: most_of_request(model, tokens).unwrap_or(0.0),
+        tokens: input.saturating_add(model.max_output),
+    }
 }
 
 /// The most that a request of about `tokens` to `model` costs, in US dollars; `None`: its price is not

@@ -11,6 +11,7 @@ use crate::profile::narrower_bound;
 use crate::tool::SpawnEffect;
 
 use super::child::{self, BudgetShare};
+use super::family_budget::{FamilyMember, RunningAgent, SpentSum};
 use super::{CallState, Session, limits};
 
 /// A sub-agent as its parent knows it.
@@ -84,6 +85,33 @@ impl Session {
         let calls = self.turn.iter().flat_map(|turn| &turn.calls);
         let shares = u32::try_from(calls.filter(waits).count()).unwrap_or(u32::MAX);
         child::divide_share(&left, &granted, shares)
+    }
+
+    /// How it stands among those with whom it shares bounds (R11).
+    pub fn family_member(&self) -> FamilyMember {
+        let running = self.agents.values().filter(|child| !child.finished).map(|child| {
+            let BudgetShare { budget_usd, budget_tokens, .. } = child.spawned.share;
+            let granted =
+                SpentSum { usd: budget_usd.unwrap_or(0.0), tokens: budget_tokens.unwrap_or(0) };
+            RunningAgent { agent: child.spawned.agent.clone(), granted }
+        });
+        let used =
+            SpentSum { usd: self.cost_usd().unwrap_or(0.0), tokens: self.usage().total_tokens() };
+        let member = FamilyMember { used, running: running.collect(), ..FamilyMember::default() };
+        let (Some(run), Some(config)) = (&self.run, &self.config) else { return member };
+        let limits = &config.limits;
+        // A sum that nobody knows is what the table of bounds stops it for, where dollars bound it at all.
+        let left_of = |max: Option<f64>, spent: Option<f64>| Some((max? - spent?).max(0.0));
+        FamilyMember {
+            left_usd: narrower_bound(
+                left_of(limits.budget_usd, run.cost),
+                left_of(limits.session_usd, self.spent_in_all()),
+            ),
+            left_tokens: limits
+                .budget_tokens
+                .map(|max| max.saturating_sub(run.usage.total_tokens())),
+            ..member
+        }
     }
 
     /// Lends the agent that `call` is about to start its part of the bits that links may tell (K10).

@@ -112,7 +112,7 @@ fn first_reached(session: &Session, counts: impl Fn(&LimitName) -> bool) -> Opti
 /// What sessions have in common is spent (R11). `spent`: how much; `None`: a price is not known.
 pub(super) fn shared_limit_fact(limit: LimitName, spent: Option<f64>, max: f64) -> Option<Event> {
     let value = spent.map_or(UNKNOWN_SUM, |spent| spent.min(UNKNOWN_SUM));
-    limit.is_shared_money().then(|| limit_reached(limit, LimitLevel::Hard, value, max))
+    limit.is_told_from_outside().then(|| limit_reached(limit, LimitLevel::Hard, value, max))
 }
 
 /// The soft limit, once.
@@ -175,6 +175,9 @@ impl RunState {
             let text = format!("The run's time is over ({} ms). {next}", limit.max);
             return (RunStatus::Limit, text);
         }
+        if let Some(text) = together_text(limit) {
+            return (RunStatus::Budget, text);
+        }
         if limit.limit == LimitName::BudgetUsd && config.model.price.is_none() {
             let text = format!(
                 "The price of {} is unknown, so a budget in USD cannot be held. Give its price in \
@@ -230,6 +233,21 @@ impl RunState {
     }
 }
 
+/// Why an agent ends that has a part of its own left, where that is so (R11).
+fn together_text(limit: &LimitReached) -> Option<String> {
+    let is_money = limit.limit == LimitName::AgentsUsd;
+    (is_money || limit.limit == LimitName::AgentsTokens).then(|| {
+        format!(
+            "Stopped at the limit {}: agents that work at the same time used {} of the {} {} that were \
+             left for them together.",
+            limit.limit,
+            limit.value,
+            limit.max,
+            if is_money { "USD" } else { "tokens" },
+        )
+    })
+}
+
 /// How somebody goes on whose run ended at this limit. Every run counts anew.
 fn next_step(limit: &LimitName) -> &'static str {
     match limit {
@@ -268,6 +286,9 @@ fn next_step(limit: &LimitName) -> &'static str {
         LimitName::ConsecutiveRefusals => {
             "Say what to do instead, or allow what it needs (weir permissions add) and say \"go on\"."
         }
-        LimitName::Window | LimitName::Other(_) => "",
+        LimitName::AgentsUsd
+        | LimitName::AgentsTokens
+        | LimitName::Window
+        | LimitName::Other(_) => "",
     }
 }

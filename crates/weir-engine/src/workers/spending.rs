@@ -1,5 +1,6 @@
 //! What a request of the session's own model may cost is set aside before it is encoded, and given back when
-//! its reply is durable (R11). Not here: how caps are held (`spending`).
+//! its reply is durable (R11); under the bounds that it shares with its family, when its reply is folded. Not
+//! here: how caps are held (`spending`).
 
 use std::sync::PoisonError;
 
@@ -8,6 +9,7 @@ use weir_core::event::Event;
 use weir_core::ids::TurnId;
 use weir_core::input::EffectAnswer;
 use weir_core::model::ModelInfo;
+use weir_core::session::family_budget::UsedUpFamily;
 use weir_core::tool::ResultEffect;
 
 use super::Workers;
@@ -28,6 +30,32 @@ impl Workers {
     /// Sets aside what a request of about `tokens` costs at most. Waits for others where what is left may
     /// be theirs, and for a store that does not answer: without its word nothing is asked.
     pub(super) async fn reserve_spending(
+        &self,
+        turn: TurnId,
+        model: &ModelInfo,
+        tokens: u64,
+        cancel: &CancellationToken,
+    ) -> SpendingOutcome {
+        // Those near by first, and for everybody in this order: whoever waits for a cap keeps nobody of
+        // another family, and whoever has both will be done.
+        let (family, session) = (&self.context.resources.family, &self.context.session);
+        let at_most = spending::most_used_by_request(model, tokens);
+        let reserved = tokio::select! {
+            () = cancel.cancelled() => return SpendingOutcome::Cancelled,
+            reserved = family.reserve(session, at_most) => reserved,
+        };
+        if let Err(UsedUpFamily { limit, spent, max }) = reserved {
+            let answer = EffectAnswer::Unaffordable { turn, limit, spent: Some(spent), max };
+            return SpendingOutcome::Refused(Box::new(answer));
+        }
+        let outcome = self.reserve_under_caps(turn, model, tokens, cancel).await;
+        if !matches!(outcome, SpendingOutcome::Granted) {
+            family.release(session);
+        }
+        outcome
+    }
+
+    async fn reserve_under_caps(
         &self,
         turn: TurnId,
         model: &ModelInfo,

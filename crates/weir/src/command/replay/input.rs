@@ -137,7 +137,7 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
             };
             answer(EffectAnswer::Verified { result, kept_going: f.kept_going })
         }
-        Event::LimitReached(f) if f.limit.is_shared_money() => {
+        Event::LimitReached(f) if f.limit.is_told_from_outside() => {
             let due = session.todo().into_iter().find_map(|effect| match effect {
                 Effect::Prepare { turn, .. } => Some(turn),
                 _ => None,

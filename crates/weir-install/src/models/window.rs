@@ -58,7 +58,8 @@ pub(super) async fn ask_local_window(
 }
 
 /// The same of a model that is to go on in the place of another one. Where nobody answers that is no guess of
-/// a window, but a reason to pass it over: the conversation is not made shorter for it.
+/// a window, but a reason to pass it over: the conversation is not made shorter for it. A window that the
+/// settings say holds, and says nothing of whether anybody is there.
 ///
 /// # Errors
 /// A usage error: nobody answers, or there is no such model.
@@ -69,11 +70,16 @@ pub(super) async fn ask_stand_in_window(
     let (vendor, name) = (&resolved.vendor, resolved.info.model.to_string());
     let recent = cx.windows.recent_report(&name).map(|report| report.window);
     let has_answered = recent.is_some_and(|window| window != WindowReport::Silent);
-    if !window::can_be_asked(vendor) || is_set(cx, &name) || has_answered {
+    if !window::can_be_asked(vendor) || has_answered {
         return ask_local_window(cx, resolved).await;
     }
-    let (report, place) = ask_server(cx, resolved, LoadPolicy::Allowed).await?;
-    cx.windows.remember_report(&name, report);
+    let is_set = is_set(cx, &name);
+    // What it answers is of no use where the window is set: nothing is loaded to find that out, or kept.
+    let loading = if is_set { LoadPolicy::Avoided } else { LoadPolicy::Allowed };
+    let (report, place) = ask_server(cx, resolved, loading).await?;
+    if !is_set {
+        cx.windows.remember_report(&name, report);
+    }
     if report.window == WindowReport::Silent {
         return Err(usage(format!(
             "nobody answers at {}, the address of {}: start it, or name another model",
@@ -81,7 +87,9 @@ pub(super) async fn ask_stand_in_window(
             vendor.name
         )));
     }
-    say_answer(cx, resolved, report, &place);
+    if !is_set {
+        say_answer(cx, resolved, report, &place);
+    }
     Ok(())
 }
 

@@ -130,6 +130,44 @@ fn v8_a_fallback_where_nobody_answers_is_passed_over_and_nothing_is_condensed_fo
 }
 
 #[test]
+fn v8_r6_a_fallback_whose_window_is_set_is_passed_over_too_where_nobody_answers() {
+    let (first, second) = (refusing(), answering());
+    let rest = "[routing]\nfallback = [\"ollama/qwen3:8b\", \"two/m\"]\n\
+         [models.\"ollama/qwen3:8b\"]\nwindow = 8192";
+    let house = house(&first, &second, rest);
+    let said = house.run(&["run", "--output", "jsonl", "Hello."]);
+    assert_eq!(said.status, 0, "{}{}", said.out, said.err);
+    let told = facts(&said);
+    let switched = of_kind(&told, "model.switched");
+    let refused = switched[0]["refused"].as_str().expect("it is passed over");
+    assert!(refused.contains("nobody answers at http://127.0.0.1:1"), "{refused}");
+    assert_eq!((switched.len(), &switched[1]["model"]), (2, &json!("two/m")));
+    assert!(of_kind(&told, "context.condensing").is_empty(), "{}", said.out);
+}
+
+#[test]
+fn v8_r6_a_window_that_is_set_holds_for_a_fallback_whose_server_says_more() {
+    let first = refusing();
+    let second = HttpStandIn::start(|request, _| match request.path() {
+        "/props" => {
+            HttpAnswer::json(200, &json!({ "default_generation_settings": { "n_ctx": 131_072 } }))
+        }
+        path if path.ends_with("/chat/completions") => {
+            HttpAnswer::new(200, "text/event-stream", reply())
+        }
+        _ => HttpAnswer::new(404, "text/plain", "404 page not found"),
+    });
+    let rest = "[routing]\nfallback = [\"llamacpp/m\"]\n[models.\"llamacpp/m\"]\nwindow = 24000";
+    let house = house(&first, &second, rest)
+        .with_variable("LLAMACPP_BASE_URL", &format!("http://{}/v1", second.address()));
+    let said = house.run(&["run", "--output", "jsonl", "Hello."]);
+    assert_eq!(said.status, 0, "{}{}", said.out, said.err);
+    let told = facts(&said);
+    let switched = of_kind(&told, "model.switched")[0];
+    assert_eq!(switched["config"]["model"]["window"], 24_000, "{switched}");
+}
+
+#[test]
 fn v8_without_a_fallback_the_run_ends_and_a_key_that_is_missing_is_said_first() {
     let (first, second) = (refusing(), answering());
     let alone = house(&first, &second, "");

@@ -254,6 +254,18 @@ impl Installation {
         self.cx.observers.add(observer);
     }
 
+    /// Whether this host, as it stands in an address, is one of `web.allow_hosts`: those may be private. Where
+    /// the settings cannot be read, none is.
+    pub fn lists_host(&self, host: &str) -> bool {
+        let plain = |host: &str| {
+            let host = host.trim().trim_end_matches('.');
+            host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase()
+        };
+        let config = self.cx.config().ok();
+        let listed = config.map(|config| config.settings.web.allow_hosts.as_slice());
+        listed.unwrap_or_default().iter().any(|entry| plain(entry) == plain(host))
+    }
+
     /// Health of the installation, backups.
     pub fn maintenance(&self) -> &Maintenance {
         &self.care

@@ -147,7 +147,8 @@ pub(crate) async fn add_channel(
         | ChannelAddress::Matrix { .. } => secret::random_id(),
     };
     // Only the telephone's own browser names its push service; any other address was typed in, and one that
-    // this machine alone reaches is then no telephone's to have called.
+    // this machine alone reaches is then no telephone's to have called. Nor is that of a push service, unless
+    // the settings list its host: whoever sends (`sender`) looks.
     let is_browser = matches!(way, ChannelAddress::Push { .. });
     let name = entry_name(&person.id, &id);
     let json = |error: serde_json::Error| InstallationError::Failed(error.to_string());

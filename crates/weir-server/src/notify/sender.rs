@@ -291,7 +291,7 @@ impl ChannelSender {
         told: ToldNotice<'_>,
     ) -> Result<reqwest::RequestBuilder, DeliveryFailure> {
         let ToldNotice { notice, answer, moment } = told;
-        let everywhere = channel.everywhere;
+        let everywhere = self.may_call_everywhere(channel);
         let client = self.clients.client_for(everywhere).await?;
         let base = self.parts.public_url.as_deref().unwrap_or_default();
         let link = format!("{base}{}", notice.link);
@@ -338,6 +338,18 @@ impl ChannelSender {
                 request.body(matrix::message_body(&message()))
             }
         })
+    }
+
+    /// Whether it may lead to private addresses. A telephone administers nothing: what it names as the push
+    /// service of its browser is a private address only where the settings list that host.
+    fn may_call_everywhere(&self, channel: &UnsealedChannel) -> bool {
+        let ChannelAddress::Push { endpoint, .. } = &channel.way else { return channel.everywhere };
+        let is_listed = || {
+            let url = url::Url::parse(endpoint).ok();
+            let host = url.as_ref().and_then(url::Url::host_str);
+            host.is_some_and(|host| self.parts.installation.lists_host(host))
+        };
+        channel.everywhere && (channel.login.is_none() || is_listed())
     }
 
     async fn push_request(

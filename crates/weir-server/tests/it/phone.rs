@@ -29,7 +29,10 @@ struct Setting {
 
 impl Setting {
     async fn start(script: &str, database: Option<String>) -> Setting {
-        let setup = ServerSetup { script, database, ..ServerSetup::default() };
+        Setting::of(ServerSetup { script, database, ..ServerSetup::default() }).await
+    }
+
+    async fn of(setup: ServerSetup<'_>) -> Setting {
         let mut served = TestServer::start(setup).await;
         let admin = served.admin().await;
         let hook = HttpStandIn::start(|_, _| HttpAnswer::empty(200));

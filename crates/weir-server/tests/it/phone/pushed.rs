@@ -12,9 +12,12 @@ use ring::agreement::{ECDH_P256, EphemeralPrivateKey, UnparsedPublicKey, agree_e
 use ring::hkdf::{HKDF_SHA256, KeyType, Prk, Salt};
 use ring::rand::SystemRandom;
 use serde_json::{Value, json};
-use weir_test_kit::{Browser, wait_until_async};
+use weir_test_kit::{Browser, ServerSetup, wait_until_async};
 
 use super::{ONCE, Setting, WRITES};
+
+/// The push service of these tests is on this machine.
+const LISTED: &str = "[web]\nallow_hosts = [\"127.0.0.1\"]\n";
 
 /// A push service of one browser: what came, as bytes.
 struct PushService {
@@ -119,9 +122,36 @@ async fn agree(phone: &Browser, service: &PushService, keys: &BrowserKeys) {
     assert_eq!(status, 201, "{added}");
 }
 
+async fn listed() -> Setting {
+    let setup = ServerSetup { script: WRITES, config: LISTED, ..ServerSetup::default() };
+    Setting::of(setup).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r5_what_an_admins_telephone_names_as_its_push_service_is_no_private_address() {
+    let setting = Setting::start(WRITES, None).await;
+    let phone = setting.served.telephone("Pixel").await;
+    let (service, keys) = (PushService::start(), BrowserKeys::new());
+    agree(&phone, &service, &keys).await;
+    let session = setting.asked_here().await;
+    setting.told_of(&session).await;
+    let failed = wait_until_async("it is refused", async || {
+        let (_, channels) = setting.admin.api("GET", "/api/v1/notifications", None).await;
+        let all = channels["channels"].as_array().cloned().unwrap_or_default();
+        let pushed = all.iter().find(|one| one["way"] == "push").cloned().unwrap_or_default();
+        match pushed["failed"].as_str() {
+            Some(why) if !why.is_empty() => Ok(why.to_owned()),
+            _ => Err(channels),
+        }
+    })
+    .await;
+    assert!(failed.contains("private addresses are not called"), "{failed}");
+    assert_eq!(service.all().len(), 0);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r5_a_pushed_notice_is_answered_by_its_own_telephone_only() {
-    let setting = Setting::start(WRITES, None).await;
+    let setting = listed().await;
     let (asked, other) =
         (setting.served.telephone("Asked").await, setting.served.telephone("Other").await);
     let (service, keys) = (PushService::start(), BrowserKeys::new());
@@ -145,7 +175,7 @@ async fn r5_a_pushed_notice_is_answered_by_its_own_telephone_only() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r5_a_revoked_telephone_is_told_nothing_more() {
-    let setting = Setting::start(WRITES, None).await;
+    let setting = listed().await;
     let phone = setting.served.telephone("Pixel").await;
     let (service, keys) = (PushService::start(), BrowserKeys::new());
     agree(&phone, &service, &keys).await;

@@ -15,7 +15,6 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use weir_core::governance::Permit;
 use weir_core::governance::rules::{PathUse, RuleSet, Ruling};
-use weir_core::ids::SessionId;
 use weir_core::tool::{FileState, PathAccess, PathEffect, PathPlace, PlannedChange};
 
 pub use self::confinement::CommandConfinement;
@@ -213,7 +212,7 @@ pub struct Workspace {
     /// Who may have unsaved text of its files.
     editor: Option<Arc<dyn EditorFiles>>,
     /// Sessions that have a command or a job running: no editor is believed meanwhile.
-    editor_rests: RwLock<BTreeSet<SessionId>>,
+    running: Arc<editor::RunningSessions>,
 }
 
 /// Where an access goes: a handle, and plain names below it.
@@ -245,6 +244,7 @@ impl Workspace {
         // An own folder that does not exist yet is closed under the name it will have.
         let own: Vec<PathBuf> =
             options.own_folders.iter().map(|folder| resolve::real_form(folder)).collect();
+        let running = editor::RunningSessions::in_folders(roots.clone());
         let guard = WorkspacePathGuard::new(roots, own);
         let swept = Mutex::new(BTreeSet::new());
         let rules = RwLock::default();
@@ -264,7 +264,7 @@ impl Workspace {
             tracked,
             derived,
             editor: None,
-            editor_rests: RwLock::default(),
+            running,
         })
     }
     /// The same guards over another folder: a copy of this one that an agent works in. Its files

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use weir_core::ids::SessionId;
@@ -16,6 +16,10 @@ use weir_core::record::sha256_hex;
 use weir_core::tool::{FileState, PathEffect, PlannedChange};
 
 use super::{FileContent, FileError, LocatedPath, Workspace, resolve};
+
+mod running;
+
+pub(super) use running::RunningSessions;
 
 /// Largest file that an editor is asked about.
 const EDITOR_BYTES_MAX: u64 = 10_000_000;
@@ -47,20 +51,14 @@ impl Workspace {
 
     /// A command or a background job of this session runs from now on. An editor is given a path and follows
     /// links, so whoever may write in the folder could swap a file for a link while it answers: what it says
-    /// is not taken then, and it saves nothing.
+    /// is not taken then, and it saves nothing, whichever session of this program it serves.
     pub(crate) fn rest_editor(&self, session: &SessionId) {
-        let mut resting = self.editor_rests.write().unwrap_or_else(PoisonError::into_inner);
-        resting.insert(session.clone());
+        self.running.begin(session);
     }
 
     /// Nothing that this session started runs any more.
     pub(crate) fn wake_editor(&self, session: &SessionId) {
-        let mut resting = self.editor_rests.write().unwrap_or_else(PoisonError::into_inner);
-        resting.remove(session);
-    }
-
-    fn does_editor_rest(&self) -> bool {
-        !self.editor_rests.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.running.end(session);
     }
 
     /// As [`Workspace::read`], with what an editor has not saved yet.
@@ -96,9 +94,12 @@ impl Workspace {
         saved: &FileContent,
         max: u64,
     ) -> Option<FileContent> {
-        let editor = self.editor.as_ref().filter(|_| !self.does_editor_rest())?;
+        let editor = self.editor.as_ref()?;
         // An editor is not asked about what lies outside, whoever allowed it.
         located.spot.root?;
+        if running::may_be_swapped(&located.spot.real) {
+            return None;
+        }
         let FileContent::File { bytes, mode } = saved else { return None };
         let on_disk = std::str::from_utf8(bytes).ok()?;
         let told = editor.read_text(&located.spot.real, max)?;
@@ -195,7 +196,7 @@ impl Workspace {
         let is_untouched =
             matches!(&made.change.before, FileState::File { sha256, .. } if *sha256 == digest);
         // The file may have been put away or swapped by now: an editor would follow a link.
-        if !is_untouched || self.does_editor_rest() || !is_there() {
+        if !is_untouched || running::may_be_swapped(path) || !is_there() {
             return editor.note_difference(path);
         }
         if editor.write_text(path, made.text) && !is_there() {

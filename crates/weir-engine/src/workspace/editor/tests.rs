@@ -208,6 +208,31 @@ fn r1_while_something_runs_that_may_swap_files_the_editor_is_not_believed_and_sa
 }
 
 #[test]
+fn r1_what_another_session_runs_in_the_same_folder_counts_too() {
+    let house = House::new("saved\n", "typed\n", OneBuffer::default());
+    let open = |folder: &Path| {
+        let (root, none) = (folder.to_path_buf(), Vec::new());
+        Workspace::open(WorkspaceOptions { root, extra_roots: none.clone(), own_folders: none })
+            .unwrap()
+    };
+    let (same, job) = (open(house.top.path()), SessionId::new("job"));
+    same.rest_editor(&job);
+    let before = house.current();
+    assert_eq!(text_of(&before), "saved\n", "its background job may swap the file");
+    house.change(&before, "more\n").expect("it was judged on the disk");
+    assert_eq!(house.told(), ["differs"]);
+    same.wake_editor(&job);
+    assert_eq!(text_of(&house.current()), "typed\n");
+    // What runs elsewhere is no matter of this, nor what a session left that is gone.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (other, gone) = (open(elsewhere.path()), open(house.top.path()));
+    other.rest_editor(&job);
+    gone.rest_editor(&job);
+    drop(gone);
+    assert_eq!(text_of(&house.current()), "typed\n");
+}
+
+#[test]
 fn r1_an_editor_that_takes_a_change_up_by_itself_saves_nothing_of_its_own() {
     let formats = OneBuffer {
         saves: Mutex::new(Some("formatted\n".into())),

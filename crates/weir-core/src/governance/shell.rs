@@ -141,6 +141,24 @@ impl CommandLine {
     }
 }
 
+/// A command line that was taken apart, with all that it might run. What several look at is read once.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct ReadCommand {
+    /// Its parts.
+    pub(crate) line: CommandLine,
+    /// What it might run.
+    pub(crate) reach: CommandReach,
+}
+
+impl ReadCommand {
+    /// Reads a command line.
+    pub(crate) fn from_text(text: &str) -> ReadCommand {
+        let line = parse_command_line(text);
+        let reach = command_reach(&line);
+        ReadCommand { line, reach }
+    }
+}
+
 /// Takes `text` apart. Total: what it cannot read is marked, never refused.
 pub fn parse_command_line(text: &str) -> CommandLine {
     lexer::lex_command_line(text)

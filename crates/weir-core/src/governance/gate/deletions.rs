@@ -134,7 +134,7 @@ fn feeds_deletion_from_outside(scene: &FloorCommand<'_>) -> bool {
     let is_xargs = |part: &shell::CommandPart| {
         part.words.first().is_some_and(|w| matches!(shell::head_name(w), "xargs" | "parallel"))
     };
-    let deletes = scene.reach.parts.iter().filter(|p| is_xargs(p)).any(|part| {
+    let deletes = scene.read.reach.parts.iter().filter(|p| is_xargs(p)).any(|part| {
         shell::commands_of(part)
             .any(|words| matches!(shell::head_name(&words[0]), "rm" | "unlink" | "shred" | "rmdir"))
     });

@@ -2,6 +2,7 @@
 //! beside; this file is how a row of it is compared with a call.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use super::floor_keys::key_store;
 use super::floor_table::{FLOOR, FloorPattern, FloorRule};
@@ -9,7 +10,7 @@ use super::{
     CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, denying_opinion, quote_model_text,
 };
 use crate::governance::rules::{RuleSet, resolve_path, resolve_word};
-use crate::governance::shell::{self, CommandLine, CommandPart, CommandReach, ShellWord};
+use crate::governance::shell::{self, CommandPart, ReadCommand, ShellWord};
 use crate::tool::{CommandEffect, PathEffect, PathPlace, Tier};
 
 pub(super) struct FloorGate;
@@ -138,29 +139,40 @@ fn reaches_programs(command: &CommandEffect) -> bool {
 pub(super) struct FloorCommand<'a> {
     pub(super) effect: &'a CommandEffect,
     pub(super) rules: &'a RuleSet,
-    pub(super) line: CommandLine,
-    pub(super) reach: CommandReach,
+    pub(super) read: Cow<'a, ReadCommand>,
     /// Nothing outside the workspace can be changed by it, whatever its words come to.
     pub(super) held_inside: bool,
-    /// Folder in which each part of `reach` runs, as far as `cd` tells; `None`: nobody knows.
+    /// Folder in which each part of what it reaches runs, as far as `cd` tells; `None`: nobody knows.
     folders: Vec<Option<String>>,
     /// Where commands begin: number of the part, number of the word.
     heads: Vec<(usize, usize)>,
-    /// Every path that a word or a redirection may name, the text of the word before it.
-    named: Vec<(String, String)>,
+    /// Every path that a word or a redirection may name, the text of the word before it; looked up when
+    /// somebody asks.
+    named: OnceCell<Vec<(String, String)>>,
+    /// The command line without blanks; made when somebody asks.
+    compact: OnceCell<String>,
 }
 
 impl<'a> FloorCommand<'a> {
     /// Why nobody can tell what all of it runs, if so.
     fn unread_reason(&self) -> Option<&'static str> {
-        self.reach.unread
+        self.read.reach.unread
     }
+
     pub(super) fn new(effect: &'a CommandEffect, rules: &'a RuleSet) -> FloorCommand<'a> {
-        let line = shell::parse_command_line(&effect.command);
-        let reach = shell::command_reach(&line);
+        let read = ReadCommand::from_text(&effect.command);
+        FloorCommand::from_read(effect, rules, Cow::Owned(read))
+    }
+
+    /// The same where the command line was read already.
+    pub(super) fn from_read(
+        effect: &'a CommandEffect,
+        rules: &'a RuleSet,
+        read: Cow<'a, ReadCommand>,
+    ) -> FloorCommand<'a> {
         let mut folder = Some(effect.cwd.clone());
-        let mut folders = Vec::with_capacity(reach.parts.len());
-        for part in &reach.parts {
+        let mut folders = Vec::with_capacity(read.reach.parts.len());
+        for part in &read.reach.parts {
             folders.push(folder.clone());
             let [program, rest @ ..] = part.words.as_slice() else {
                 continue;
@@ -175,40 +187,47 @@ impl<'a> FloorCommand<'a> {
                 .and_then(|from| resolve_path(rules, &from, &to))
                 .map(|at| at.path);
         }
-        let heads = reach.parts.iter().enumerate().flat_map(|(number, part)| {
+        let heads = read.reach.parts.iter().enumerate().flat_map(|(number, part)| {
             shell::commands_of(part).map(move |words| (number, part.words.len() - words.len()))
         });
         let heads = heads.collect();
-        let parts = reach.parts.iter().zip(&folders);
-        let named = parts
-            .flat_map(|(part, folder)| find_named_paths(part, folder.as_deref(), rules))
-            .collect();
-        FloorCommand { effect, rules, line, reach, held_inside: false, folders, heads, named }
+        let (named, compact) = (OnceCell::new(), OnceCell::new());
+        FloorCommand { effect, rules, read, held_inside: false, folders, heads, named, compact }
     }
 
     /// Every command with the folder it runs in.
     pub(super) fn commands(&self) -> impl Iterator<Item = (Option<&str>, &[ShellWord])> {
         self.heads.iter().map(|(part, word)| {
-            (self.folders[*part].as_deref(), &self.reach.parts[*part].words[*word..])
+            (self.folders[*part].as_deref(), &self.read.reach.parts[*part].words[*word..])
         })
     }
 
     /// Every command with the part that it stands in.
     pub(super) fn commands_in_parts(&self) -> impl Iterator<Item = (&CommandPart, &[ShellWord])> {
         self.heads.iter().map(|(part, word)| {
-            let part = &self.reach.parts[*part];
+            let part = &self.read.reach.parts[*part];
             (part, &part.words[*word..])
         })
     }
 
     /// Every part with the folder it runs in.
     pub(super) fn parts(&self) -> impl Iterator<Item = (Option<&str>, &CommandPart)> {
-        self.reach.parts.iter().zip(&self.folders).map(|(part, f)| (f.as_deref(), part))
+        self.read.reach.parts.iter().zip(&self.folders).map(|(part, f)| (f.as_deref(), part))
+    }
+
+    /// The command line without blanks.
+    pub(super) fn compact_text(&self) -> &str {
+        self.compact
+            .get_or_init(|| self.effect.command.chars().filter(|c| !c.is_whitespace()).collect())
     }
 
     /// Every path that a word or a redirection may name, the text of the word before it.
     pub(super) fn named_paths(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.named.iter().map(|(word, path)| (word.as_str(), path.as_str()))
+        let named = self.named.get_or_init(|| {
+            let parts = self.parts();
+            parts.flat_map(|(folder, part)| find_named_paths(part, folder, self.rules)).collect()
+        });
+        named.iter().map(|(word, path)| (word.as_str(), path.as_str()))
     }
 }
 

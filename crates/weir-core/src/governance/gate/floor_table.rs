@@ -623,12 +623,8 @@ fn is_device(path: &str) -> bool {
 }
 
 fn writes_device(scene: &FloorCommand<'_>) -> bool {
-    let redirected = scene
-        .reach
-        .parts
-        .iter()
-        .flat_map(|part| &part.redirections)
-        .any(|r| r.writes() && is_device(&r.target.text));
+    let mut redirections = scene.parts().flat_map(|(_, part)| &part.redirections);
+    let redirected = redirections.any(|r| r.writes() && is_device(&r.target.text));
     redirected
         || scene.commands().any(|(_, words)| {
             let name = shell::head_name(&words[0]);
@@ -640,9 +636,14 @@ fn writes_device(scene: &FloorCommand<'_>) -> bool {
 }
 
 fn is_fork_bomb(scene: &FloorCommand<'_>) -> bool {
-    let compact: String = scene.effect.command.chars().filter(|c| !c.is_whitespace()).collect();
+    let functions = &scene.read.line.functions;
+    // The letters may stand apart.
+    if functions.is_empty() && !"fork".chars().all(|c| scene.effect.command.contains(c)) {
+        return false;
+    }
+    let compact = scene.compact_text();
     let calls_itself_twice = |name: &String| compact.contains(&format!("{name}|{name}"));
-    scene.line.functions.iter().any(calls_itself_twice)
+    functions.iter().any(calls_itself_twice)
         || compact.contains("forkwhilefork")
         || compact.contains("os.fork()whileTrue")
 }
@@ -681,13 +682,12 @@ fn ends_by_name(scene: &FloorCommand<'_>) -> bool {
 }
 
 fn ends_process(scene: &FloorCommand<'_>) -> bool {
-    let compact: String = scene.effect.command.chars().filter(|c| !c.is_whitespace()).collect();
     let own = |text: &str| {
         let name = text.trim_start_matches('$').trim_matches(['{', '}']);
         text.starts_with('%')
             || text == "$!"
             || text.contains("jobs -p")
-            || (text.starts_with('$') && compact.contains(&format!("{name}=$!")))
+            || (text.starts_with('$') && scene.compact_text().contains(&format!("{name}=$!")))
     };
     scene.commands().any(|(_, words)| {
         if shell::head_name(&words[0]) != "kill"

@@ -2,11 +2,13 @@
 //! the same paths before they write them. Not here: what a program writes that does not say so; that is
 //! compared after the command, and under foreign words held by the sandbox.
 
+use std::borrow::Cow;
+
 use super::floor::FloorCommand;
 use super::git_settings::find_given_setting;
 use crate::governance::flow;
 use crate::governance::rules::{RuleSet, resolve_path};
-use crate::governance::shell::{self, ShellWord};
+use crate::governance::shell::{self, ReadCommand, ShellWord};
 use crate::tool::CommandEffect;
 
 /// Programs that change or take away what their operands name.
@@ -24,9 +26,10 @@ const WRITING: &[&str] =
 /// A path that it would write, or a setting that it would give to a repository, and what that is.
 pub(super) fn find_written_path(
     command: &CommandEffect,
+    read: &ReadCommand,
     rules: &RuleSet,
 ) -> Option<(String, &'static str)> {
-    let scene = FloorCommand::new(command, rules);
+    let scene = FloorCommand::from_read(command, rules, Cow::Borrowed(read));
     let inside = |folder: Option<&str>, text: &str| {
         resolve_path(rules, folder?, text).filter(|at| at.inside).map(|at| at.path)
     };

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::governance::flow::{self, FlowCell, Sink};
 use crate::governance::rules::{EffectPresence, RuleSet, Ruling};
+use crate::governance::shell::ReadCommand;
 use crate::governance::{CONNECT, Provenance};
 use crate::ids::CallId;
 use crate::label::{Label, Taint};
@@ -208,8 +209,11 @@ fn effect_flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<EffectFl
         let what = format!("writing {} ({why})", quote_model_text(&change.path));
         Some(EffectFlow::plain(Sink::WriteInstruction, what, false))
     }));
-    flows.extend(effects.commands.iter().map(|command| of_command(command, rules)));
-    flows.extend(effects.commands.iter().filter_map(|command| writes_plainly(command, rules)));
+    let read: Vec<ReadCommand> =
+        effects.commands.iter().map(|command| ReadCommand::from_text(&command.command)).collect();
+    let commands = || effects.commands.iter().zip(&read);
+    flows.extend(commands().map(|(command, read)| of_command(command, read, rules)));
+    flows.extend(commands().filter_map(|(command, read)| writes_plainly(command, read, rules)));
     let by_command = !effects.commands.is_empty();
     // A question is judged by its words, which its address only repeats.
     let elsewhere = |host: &&HostEffect| {
@@ -258,7 +262,7 @@ fn of_path(path: &PathEffect, by_git: Option<&'static str>, rules: &RuleSet) -> 
     }
 }
 
-fn of_command(command: &CommandEffect, rules: &RuleSet) -> EffectFlow {
+fn of_command(command: &CommandEffect, read: &ReadCommand, rules: &RuleSet) -> EffectFlow {
     let shown = quote_model_text(&command.command);
     let sink = match () {
         () if !command.secrets.is_empty() => Sink::LendSecret,
@@ -284,7 +288,7 @@ fn of_command(command: &CommandEffect, rules: &RuleSet) -> EffectFlow {
         false => format!(" with your secret {}", quote_model_text(&command.secrets.join(", "))),
     };
     let no_network = if lent.is_empty() || !reach.is_empty() { "" } else { " and no network" };
-    let ruling = rules.rule_command(command);
+    let ruling = rules.rule_read_command(command, read);
     // The person agreed to the job when it began to serve, as with what is written to one.
     let covered = matches!(ruling, Ruling::Allow(_)) || command.reaches_own_jobs_only();
     let what = format!("running `{shown}`{lent}{reach}{no_network}");
@@ -293,17 +297,21 @@ fn of_command(command: &CommandEffect, rules: &RuleSet) -> EffectFlow {
 
 /// What a command says that it writes of what later runs or instructs. Asked about with every label: that
 /// more was read never lets through what less would not (Z2).
-fn writes_plainly(command: &CommandEffect, rules: &RuleSet) -> Option<EffectFlow> {
+fn writes_plainly(
+    command: &CommandEffect,
+    read: &ReadCommand,
+    rules: &RuleSet,
+) -> Option<EffectFlow> {
     if command.outside_sandbox || command.read_only {
         return None;
     }
-    let (path, why) = instructing::find_written_path(command, rules)?;
+    let (path, why) = instructing::find_written_path(command, read, rules)?;
     let what = format!(
         "writing {} ({why}) by `{}`",
         quote_model_text(&path),
         quote_model_text(&command.command)
     );
-    let covered = matches!(rules.rule_command(command), Ruling::Allow(_));
+    let covered = matches!(rules.rule_read_command(command, read), Ruling::Allow(_));
     // What a job makes is not taken back.
     let sink = match command.background {
         true => Sink::WriteInstruction,

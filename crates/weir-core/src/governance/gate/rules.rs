@@ -2,7 +2,7 @@
 
 use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, acts, quote_model_text};
 use crate::governance::rules::{EffectPresence, Rule, RuleSet, Ruling};
-use crate::governance::shell;
+use crate::governance::shell::{self, ReadCommand};
 use crate::profile::PermissionMode;
 use crate::tool::{
     ActEffect, ActKind, CommandEffect, Effects, HostEffect, PathAccess, PathEffect, PathPlace,
@@ -95,13 +95,29 @@ fn effect_items<'a>(tool: &'a str, effects: &'a Effects) -> Vec<EffectItem<'a>> 
 }
 
 impl EffectItem<'_> {
-    fn ruling<'a>(&self, rules: &'a RuleSet) -> Ruling<'a> {
+    /// The command line, if it is one: read once for all that is asked about it here.
+    fn read_command(&self) -> Option<ReadCommand> {
+        match self {
+            EffectItem::Command(command) => Some(ReadCommand::from_text(&command.command)),
+            EffectItem::Path(_)
+            | EffectItem::Change(_)
+            | EffectItem::Host(..)
+            | EffectItem::Send(_)
+            | EffectItem::Act(..)
+            | EffectItem::Unknown(_) => None,
+        }
+    }
+
+    fn ruling<'a>(&self, read: Option<&ReadCommand>, rules: &'a RuleSet) -> Ruling<'a> {
         match self {
             EffectItem::Path(path) => rules.rule_path(path),
             EffectItem::Change(path) => {
                 rules.rule_path_use(path, crate::governance::rules::PathUse::Write)
             }
-            EffectItem::Command(command) => rules.rule_command(command),
+            EffectItem::Command(command) => match read {
+                Some(read) => rules.rule_read_command(command, read),
+                None => rules.rule_command(command),
+            },
             EffectItem::Host(host, _) => rules.rule_host(host),
             EffectItem::Send(send) => rules.rule_send(send),
             EffectItem::Act(tool, act) => rules.rule_act(tool, act),
@@ -283,7 +299,8 @@ impl RulesGate {
         allowed: bool,
         context: &GateContext<'_>,
     ) -> Option<GateOpinion> {
-        let ruling = item.ruling(context.rules);
+        let read = item.read_command();
+        let ruling = item.ruling(read.as_ref(), context.rules);
         match ruling {
             Ruling::Deny(rule) => {
                 return Some(self.by_rule(Verdict::Deny, rule, &item.describe_effect()));
@@ -301,8 +318,10 @@ impl RulesGate {
             Verdict::Ask | Verdict::Deny => Some(self.by_mode(item, verdict, context.mode)),
         };
         let is_denied = by_mode.as_ref().is_some_and(|opinion| opinion.verdict == Verdict::Deny);
-        let opaque =
-            if is_denied { None } else { self.judge_opaque_command(item, &ruling, context.rules) };
+        let opaque = read.filter(|_| !is_denied).and_then(|read| {
+            let why = read.reach.opaque?;
+            self.judge_opaque_command(item, why, &ruling, context.rules)
+        });
         opaque.or(by_mode)
     }
 
@@ -336,12 +355,13 @@ impl RulesGate {
         }
     }
 
-    /// A command that could run anything, while a deny rule is about commands: neither the mode nor a
+    /// A command that could run anything (`why`), while a deny rule is about commands: neither the mode nor a
     /// rule for other commands can vouch for it. Where the words of the deny rule stand in it, it is
     /// taken for what it forbids.
     fn judge_opaque_command(
         &self,
         item: &EffectItem<'_>,
+        why: &str,
         ruling: &Ruling<'_>,
         rules: &RuleSet,
     ) -> Option<GateOpinion> {
@@ -349,7 +369,6 @@ impl RulesGate {
             return None;
         };
         let rule = rules.denies_commands()?;
-        let why = shell::command_reach(&shell::parse_command_line(&command.command)).opaque?;
         let named = rules.denies_words_of(&command.command);
         // The person allowed this very text, whatever it runs; what is denied stays so.
         let very = format!("Shell({})", command.command.trim());

@@ -3,7 +3,9 @@
 use super::compiled::WhichRules;
 use super::parse::{HostPattern, MailPattern, RuleKind, RulePathPattern, ShellPattern};
 use super::{Rule, RuleAction, RuleSet};
-use crate::governance::shell::{self, CommandLine, CommandPart, CommandReach, ShellWord};
+use crate::governance::shell::{
+    self, CommandLine, CommandPart, CommandReach, ReadCommand, ShellWord,
+};
 use crate::tool::{
     ActEffect, ActKind, CommandEffect, ControlArgument, HostEffect, PathAccess, PathEffect,
     PathPlace, QueryEffect, SendEffect, foreign,
@@ -282,20 +284,28 @@ impl RuleSet {
 
     /// The rules about a command.
     pub fn rule_command(&self, effect: &CommandEffect) -> Ruling<'_> {
-        let line = shell::parse_command_line(&effect.command);
-        let reach = shell::command_reach(&line);
+        self.rule_read_command(effect, &ReadCommand::from_text(&effect.command))
+    }
+
+    /// The same where the command line was read already.
+    pub(crate) fn rule_read_command(
+        &self,
+        effect: &CommandEffect,
+        read: &ReadCommand,
+    ) -> Ruling<'_> {
+        let ReadCommand { line, reach } = read;
         let forbidding = strongest_ruling(self.rules.iter().filter(|rule| match rule.action {
-            RuleAction::Deny | RuleAction::Ask => forbids_command(rule, effect, &line, &reach),
+            RuleAction::Deny | RuleAction::Ask => forbids_command(rule, effect, line, reach),
             RuleAction::Allow => false,
         }));
         if matches!(forbidding, Ruling::Deny(_)) {
             return forbidding;
         }
-        let named = self.rule_named_paths(effect, &reach);
+        let named = self.rule_named_paths(effect, reach);
         match (forbidding, named) {
             (_, Ruling::Deny(rule)) => Ruling::Deny(rule),
             (Ruling::Ask(rule), _) | (_, Ruling::Ask(rule)) => Ruling::Ask(rule),
-            _ => self.allow_command(effect, &line),
+            _ => self.allow_command(effect, line),
         }
     }
 

@@ -15,7 +15,7 @@ const HEADERS: &[&str] = &["for", "select", "case", "[[", "in", "function"];
 
 pub(super) fn lex_command_line(text: &str) -> CommandLine {
     let mut lexer = Lexer::new(text, 0);
-    if text.chars().count() > COMMAND_CHARS_MAX {
+    if text.len() > COMMAND_CHARS_MAX && text.chars().count() > COMMAND_CHARS_MAX {
         lexer.line.unreadable = Some("it is too long");
         return lexer.line;
     }

@@ -200,6 +200,9 @@ fn follow_evaluated(part: &CommandPart, found: &mut CommandReach) {
 
 /// Whether some command in `words` is a shell that reads its script from its input.
 fn reads_script(words: &[ShellWord]) -> bool {
+    if !words.iter().any(|word| SHELLS.contains(&head_name(word))) {
+        return false;
+    }
     command_heads(words).into_iter().any(|at| {
         let words = &words[at..];
         let from_input = |word: &ShellWord| {
@@ -212,8 +215,19 @@ fn reads_script(words: &[ShellWord]) -> bool {
     })
 }
 
+/// Whether a program of this name may run a command that stands in its arguments.
+fn may_run_others(name: &str) -> bool {
+    matches!(name, "find" | "fd" | "fdfind")
+        || SHELLS.contains(&name)
+        || WRAPPERS.iter().any(|(wrapper, _)| *wrapper == name)
+}
+
 /// Places in `words` where a command begins: the first, and those after wrappers.
 fn command_heads(words: &[ShellWord]) -> Vec<usize> {
+    // Most commands run no other.
+    if words.first().is_some_and(|first| !may_run_others(head_name(first))) {
+        return vec![0];
+    }
     let mut heads = Vec::new();
     let mut seen = vec![false; words.len()];
     let mut open = vec![0];

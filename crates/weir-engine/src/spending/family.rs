@@ -75,7 +75,13 @@ impl FamilySeat {
     /// request that is over.
     pub(crate) fn follow(&self, session: &Session, facts: &[Event]) {
         let is_over = |fact: &Event| {
-            matches!(fact, Event::ModelReplied(_) | Event::ModelFailed(_) | Event::RunFinished(_))
+            matches!(
+                fact,
+                Event::ModelReplied(_)
+                    | Event::ModelRetried(_)
+                    | Event::ModelFailed(_)
+                    | Event::RunFinished(_)
+            )
         };
         self.update(session);
         if facts.iter().any(is_over) {

@@ -115,7 +115,12 @@ impl FamilyBudget {
         let mut above = Some(session.clone());
         while let Some(of) = above {
             if let Some(member) = self.members.get(&of) {
-                match judge(member, self.used_below(&of), self.held_below(&of, session)) {
+                // Of itself it knows that an agent which is not here does nothing: it may never have begun.
+                let used = match of == *session {
+                    true => self.used_by_present(&of),
+                    false => self.used_below(&of),
+                };
+                match judge(member, used, self.held_below(&of, session)) {
                     FamilyAnswer::Granted => (),
                     FamilyAnswer::Busy => answer = FamilyAnswer::Busy,
                     FamilyAnswer::Reached(what) => return FamilyAnswer::Reached(what),
@@ -134,8 +139,18 @@ impl FamilyBudget {
         self.holds.remove(session);
     }
 
-    /// What the agents below a session used that run.
+    /// What the agents below a session used that run; one that is not back yet counts as all that it was
+    /// granted.
     fn used_below(&self, of: &SessionId) -> SpentSum {
+        self.sum_below(of, |granted| granted)
+    }
+
+    /// The same of those that are here.
+    fn used_by_present(&self, of: &SessionId) -> SpentSum {
+        self.sum_below(of, |_| SpentSum::default())
+    }
+
+    fn sum_below(&self, of: &SessionId, absent: fn(SpentSum) -> SpentSum) -> SpentSum {
         let mut sum = SpentSum::default();
         let running = self.members.get(of).map(|member| member.running.as_slice());
         for RunningAgent { agent, granted } in running.unwrap_or_default() {
@@ -143,9 +158,9 @@ impl FamilyBudget {
             match self.members.get(agent).filter(|_| is_below(agent, of)) {
                 Some(member) => {
                     sum.add(member.used);
-                    sum.add(self.used_below(agent));
+                    sum.add(self.sum_below(agent, absent));
                 }
-                None => sum.add(*granted),
+                None => sum.add(absent(*granted)),
             }
         }
         sum

@@ -115,6 +115,15 @@ fn r11_an_agent_that_is_not_back_yet_counts_as_all_that_it_was_granted() {
 }
 
 #[test]
+fn r11_an_agent_that_never_began_takes_nothing_from_the_one_that_started_it() {
+    let mut family = FamilyBudget::default();
+    family.set_member(&id("s"), parent(500, &[("s_c1", 500)]));
+    assert_eq!(family.reserve(&id("s"), tokens(300)), FamilyAnswer::Granted);
+    family.set_member(&id("s_c1"), used(500));
+    assert!(matches!(family.reserve(&id("s"), tokens(300)), FamilyAnswer::Reached(_)));
+}
+
+#[test]
 fn r11_what_went_down_holds_nothing_back() {
     let mut family = FamilyBudget::default();
     family.set_member(&id("s"), parent(1_000, &[("s_c1", 500), ("s_c2", 500)]));

@@ -236,14 +236,14 @@ impl RunState {
 /// Why an agent ends that has a part of its own left, where that is so (R11).
 fn together_text(limit: &LimitReached) -> Option<String> {
     let is_money = limit.limit == LimitName::AgentsUsd;
+    let sum = |sum: f64| if is_money { format!("{sum:.4} USD") } else { format!("{sum} tokens") };
     (is_money || limit.limit == LimitName::AgentsTokens).then(|| {
         format!(
-            "Stopped at the limit {}: agents that work at the same time used {} of the {} {} that were \
+            "Stopped at the limit {}: agents that work at the same time used {} of the {} that were \
              left for them together.",
             limit.limit,
-            limit.value,
-            limit.max,
-            if is_money { "USD" } else { "tokens" },
+            sum(limit.value),
+            sum(limit.max),
         )
     })
 }

@@ -126,7 +126,12 @@ impl EffectItem<'_> {
     }
 
     /// What the mode says where no rule speaks, and whether an allow rule may lift it.
-    fn mode_verdict(&self, mode: PermissionMode, rules: &RuleSet) -> (Verdict, RuleLift) {
+    fn mode_verdict(
+        &self,
+        read: Option<&ReadCommand>,
+        mode: PermissionMode,
+        rules: &RuleSet,
+    ) -> (Verdict, RuleLift) {
         use PermissionMode::{Ask, AutoEdit, Full, Plan};
         use Verdict::{Allow, Deny};
         let reads = match self {
@@ -158,8 +163,7 @@ impl EffectItem<'_> {
         if let EffectItem::Command(command) = self
             && !command.has_network()
         {
-            let reads_only =
-                || shell::reads_only(&shell::parse_command_line(&command.command), true);
+            let reads_only = || read.is_some_and(|read| shell::reads_only(&read.line, true));
             match mode {
                 // What the sandbox takes every writable place from only reads.
                 Plan if command.read_only => return (Allow, RuleLift::Never),
@@ -311,7 +315,7 @@ impl RulesGate {
             Ruling::Allow(_) | Ruling::Silent => {}
         }
         let lifted = allowed || matches!(ruling, Ruling::Allow(_));
-        let (verdict, lift) = item.mode_verdict(context.mode, context.rules);
+        let (verdict, lift) = item.mode_verdict(read.as_ref(), context.mode, context.rules);
         let by_mode = match verdict {
             Verdict::Allow => None,
             Verdict::Ask | Verdict::Deny if lifted && lift == RuleLift::ByRule => None,

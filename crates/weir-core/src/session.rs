@@ -469,7 +469,11 @@ impl Session {
     pub fn run(&self) -> Option<RunId> {
         self.run.as_ref().map(|run| run.id)
     }
-    /// How the last run ended.
+    /// Whether the run that is under way is to be ended: somebody said so, or it came to its time limit.
+    pub fn is_run_cancelled(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.cancel.is_some())
+    }
+    /// How the last run ended; `None` while one is under way, and before the first.
     pub fn last_run_finished(&self) -> Option<&RunFinished> {
         self.finished.as_ref()
     }

@@ -1,5 +1,8 @@
 //! A session folded from its journal, with everything that a person was asked in it and how it was
 //! answered. Reads only; the fold of the session itself is the core's.
+//!
+//! Whoever looks at a session reads its snapshot, what it asked, and the facts since, however long its
+//! journal is; where no snapshot fits, all of it (Q10).
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -13,9 +16,11 @@ use weir_core::view::transcript::PendingAsk;
 
 use crate::host::SessionState;
 use crate::journal::visit_records;
-use crate::ports::{Store, StoreError, fact_of};
+use crate::ports::{PublishedFact, Store, StoreError, fact_of};
+use crate::snapshots::{find_snapshot, read_asks};
 
 /// A fact with the time at which it was recorded.
+#[derive(Debug)]
 pub struct WithTimestamp<T> {
     /// When it was recorded, in microseconds since 1970.
     pub ts: Timestamp,
@@ -31,6 +36,7 @@ impl<T> WithTimestamp<T> {
 }
 
 /// A session and what was asked in it.
+#[derive(Debug)]
 pub struct FoldedSession {
     /// The fold.
     pub session: Session,
@@ -49,7 +55,29 @@ pub struct FoldedSession {
 }
 
 impl FoldedSession {
-    /// Folds the journal of `id`; `None`: there is none.
+    /// One of no facts; [`FoldedSession::catch_up`] then folds the whole journal of `id`.
+    pub fn new(id: SessionId) -> FoldedSession {
+        FoldedSession::of_session(Session::new(id), &[])
+    }
+
+    /// What is folded already, with what was asked in it. `asks`: those of its facts so far that are of
+    /// the kinds in [`crate::ports::ASK_KINDS`], in their order.
+    pub fn of_session(session: Session, asks: &[PublishedFact]) -> FoldedSession {
+        let state = SessionState::of_session(&session, asks);
+        let mut folded = FoldedSession {
+            session,
+            requested: BTreeMap::new(),
+            resolved: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            answered: BTreeMap::new(),
+            agent_requests: BTreeMap::new(),
+            state,
+        };
+        asks.iter().for_each(|fact| folded.note_ask(fact.ts, &fact.event));
+        folded
+    }
+
+    /// Folds the journal of `id`, from its snapshot on where one fits; `None`: there is none.
     ///
     /// # Errors
     /// It cannot be read.
@@ -57,14 +85,12 @@ impl FoldedSession {
         store: &dyn Store,
         id: &SessionId,
     ) -> Result<Option<FoldedSession>, StoreError> {
-        let mut folded = FoldedSession {
-            session: Session::new(id.clone()),
-            requested: BTreeMap::new(),
-            resolved: BTreeMap::new(),
-            asked: BTreeMap::new(),
-            answered: BTreeMap::new(),
-            agent_requests: BTreeMap::new(),
-            state: SessionState::default(),
+        let mut folded = match find_snapshot(store, id).await? {
+            Some((session, _)) => {
+                let asks = read_asks(store, &session).await?;
+                FoldedSession::of_session(session, &asks)
+            }
+            None => FoldedSession::new(id.clone()),
         };
         folded.catch_up(store).await?;
         Ok((folded.session.fact_count() > 0).then_some(folded))
@@ -77,17 +103,21 @@ impl FoldedSession {
     pub async fn catch_up(&mut self, store: &dyn Store) -> Result<(), StoreError> {
         let (id, from) = (self.session.id().clone(), self.session.fact_count() + 1);
         visit_records(store, &id, from, |record| {
-            let fact = fact_of(record)?;
-            self.apply_fact(fact.ts, &fact.event);
-            self.state.hear_fact(&fact);
-            self.session.apply(fact.ts, &fact.event);
+            self.apply_fact(&fact_of(record)?);
             Ok(ControlFlow::<()>::Continue(()))
         })
         .await?;
         Ok(())
     }
 
-    fn apply_fact(&mut self, ts: Timestamp, event: &Event) {
+    /// Takes in the next fact.
+    pub fn apply_fact(&mut self, fact: &PublishedFact) {
+        self.note_ask(fact.ts, &fact.event);
+        self.state.hear_fact(fact);
+        self.session.apply(fact.ts, &fact.event);
+    }
+
+    fn note_ask(&mut self, ts: Timestamp, event: &Event) {
         match event {
             Event::ApprovalRequested(f) => {
                 self.requested.insert(f.approval.clone(), WithTimestamp { ts, fact: f.clone() });

@@ -19,6 +19,7 @@ use weir_core::input::PersonCommand;
 use crate::engine::{EngineError, EngineParts};
 use crate::family;
 use crate::ports::{Clock, LeaseOwner, Store, StoreError};
+use crate::snapshots::{find_snapshot, read_asks};
 
 mod live;
 mod offline;
@@ -160,8 +161,15 @@ impl<A: SessionAccess> SessionHost<A> {
             live.catch_up().await;
             return Ok(Some(SessionView::Live(live)));
         }
-        let mut view = SessionView::of_journal(id.clone(), SessionState::default());
-        view.catch_up(self.parts.store.as_ref()).await?;
+        let store = self.parts.store.as_ref();
+        let known = match find_snapshot(store, id).await? {
+            Some((session, _)) => {
+                SessionState::of_session(&session, &read_asks(store, &session).await?)
+            }
+            None => SessionState::default(),
+        };
+        let mut view = SessionView::of_journal(id.clone(), known);
+        view.catch_up(store).await?;
         let exists = view.read_state(|state| state.facts > 0);
         Ok(exists.then_some(view))
     }

@@ -13,7 +13,7 @@ use weir_core::record::Record;
 use weir_core::session::{Session, SessionSnapshot, SnapshotError};
 
 use crate::ledger::JournalWriter;
-use crate::ports::{Store, StoreError};
+use crate::ports::{PublishedFact, Store, StoreError, fact_of};
 
 /// Facts after which the fold of a session is kept again, unless the program says otherwise: to fold so
 /// many takes some 40 ms, and to keep the fold of a full window as long as a few turns.
@@ -97,6 +97,17 @@ pub(crate) async fn find_snapshot(
             Ok(None)
         }
     }
+}
+
+/// The facts up to the end of `session` that ask a person something, or answer: what everybody was asked
+/// is not in the fold.
+pub(crate) async fn read_asks(
+    store: &dyn Store,
+    session: &Session,
+) -> Result<Vec<PublishedFact>, StoreError> {
+    let records = store.ask_facts(session.id()).await?;
+    let so_far = records.iter().filter(|record| record.seq <= session.fact_count());
+    so_far.map(fact_of).collect()
 }
 
 /// What a snapshot holds, where the journal's own record at its place is the one that it was made after.

@@ -317,6 +317,9 @@ impl Store for CrashStore {
     async fn open_asks(&self) -> Result<Vec<Record>, StoreError> {
         self.inner.open_asks().await
     }
+    async fn ask_facts(&self, session: &SessionId) -> Result<Vec<Record>, StoreError> {
+        self.inner.ask_facts(session).await
+    }
     async fn ended_runs(&self, since: Timestamp) -> Result<Vec<Record>, StoreError> {
         self.inner.ended_runs(since).await
     }

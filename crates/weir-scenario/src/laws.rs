@@ -14,7 +14,7 @@ use weir_engine::blobs::mentioned_blobs;
 use weir_engine::folded::FoldedSession;
 use weir_engine::hub::PublishedFact;
 use weir_engine::open_asks::{list_open_asks, list_open_requests};
-use weir_engine::ports::Store;
+use weir_engine::ports::{ASK_KINDS, Store};
 
 use crate::play::Played;
 
@@ -51,6 +51,12 @@ pub async fn kept_asks_are_those_of_the_journal(
     id: &SessionId,
 ) -> anyhow::Result<()> {
     let Some(folded) = FoldedSession::load(store, id).await? else { return Ok(()) };
+    let mut whole = FoldedSession::new(id.clone());
+    whole.catch_up(store).await?;
+    ensure!(
+        format!("{folded:?}") == format!("{whole:?}"),
+        "law 10: a look from the snapshot on shows something else than the whole journal"
+    );
     let session = &folded.session;
     let approvals = session.open_approvals().map(|(name, _)| name.to_string());
     let agents = session.agents_ask().map(|asked| asked.request.approval.to_string());
@@ -171,19 +177,21 @@ fn fold<'a>(id: &SessionId, facts: impl Iterator<Item = (&'a PublishedFact, Even
 }
 
 /// Law 10: a session that is kept and opened again after each `stride` facts is the one whose facts were all
-/// folded (Q10).
+/// folded, and whoever looks at it by way of its snapshot sees what the whole journal shows (Q10).
 ///
 /// # Errors
 /// The place after which it is another, or a fold that has no snapshot.
 pub fn snapshots_hold_the_fold(facts: &[PublishedFact], stride: usize) -> anyhow::Result<()> {
     let id = SessionId::new("kept");
-    let (mut all, mut kept) = (Session::new(id.clone()), Session::new(id.clone()));
+    let (mut all, mut kept) = (FoldedSession::new(id.clone()), Session::new(id.clone()));
+    let mut asks = Vec::new();
     for (at, fact) in facts.iter().enumerate() {
-        all.apply(fact.ts, &fact.event);
+        all.apply_fact(fact);
         kept.apply(fact.ts, &fact.event);
+        asks.extend(ASK_KINDS.contains(&fact.event.kind()).then(|| fact.clone()));
         let is_last = at + 1 == facts.len();
         if is_last || (at + facts.len()).is_multiple_of(stride.max(1)) {
-            let whole = format!("{all:?}");
+            let whole = format!("{:?}", all.session);
             ensure!(
                 whole == format!("{kept:?}"),
                 "law 10: from a snapshot on, the session is another at fact {}",
@@ -195,6 +203,12 @@ pub fn snapshots_hold_the_fold(facts: &[PublishedFact], stride: usize) -> anyhow
             ensure!(
                 whole == format!("{kept:?}"),
                 "law 10: the snapshot at fact {} holds another session",
+                fact.seq
+            );
+            let look = FoldedSession::of_session(kept.clone(), &asks);
+            ensure!(
+                format!("{look:?}") == format!("{all:?}"),
+                "law 10: a look from the snapshot at fact {} shows something else",
                 fact.seq
             );
         }

@@ -599,6 +599,10 @@ impl Store for PostgresStore {
         asks::list_open(&mut *self.begin_work(READING).await?).await
     }
 
+    async fn ask_facts(&self, session: &SessionId) -> Result<Vec<Record>, StoreError> {
+        asks::list_of_session(&mut *self.begin_work(READING).await?, session).await
+    }
+
     async fn ended_runs(&self, since: Timestamp) -> Result<Vec<Record>, StoreError> {
         asks::list_ended(&mut *self.begin_work(READING).await?, since).await
     }

@@ -604,6 +604,11 @@ impl Store for SqliteStore {
         self.read(async |c| asks::list_open(c).await).await
     }
 
+    async fn ask_facts(&self, session: &SessionId) -> Result<Vec<Record>, StoreError> {
+        let session = session.clone();
+        self.read(async move |c| asks::list_of_session(c, &session).await).await
+    }
+
     async fn ended_runs(&self, since: Timestamp) -> Result<Vec<Record>, StoreError> {
         self.read(async move |c| asks::list_ended(c, since).await).await
     }

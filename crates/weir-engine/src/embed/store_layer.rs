@@ -148,6 +148,7 @@ store_layer! {
     async fn facts_changed(&self, session: &SessionId, seen: Seq);
     async fn journals_changed(&self);
     async fn open_asks(&self) -> Result<Vec<Record>, StoreError>;
+    async fn ask_facts(&self, session: &SessionId) -> Result<Vec<Record>, StoreError>;
     async fn ended_runs(&self, since: Timestamp) -> Result<Vec<Record>, StoreError>;
     async fn signal_lines(&self, session: &SessionId, known: &[SignalLine]) -> Vec<SignalLine>;
     async fn send_signal(

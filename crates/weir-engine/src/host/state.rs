@@ -9,10 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use weir_core::event::{Decision, Event, RunStatus};
+use weir_core::event::{AlertName, Decision, Event, LimitLevel, RunStatus};
 use weir_core::governance::rules::Rule;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp};
-use weir_core::session::{SentInput, SentInputs, SessionConfig};
+use weir_core::profile::LimitName;
+use weir_core::session::{SentInput, SentInputs, Session, SessionConfig};
 
 use super::LiveSession;
 use crate::hub::PublishedFact;
@@ -28,9 +29,9 @@ pub struct SessionState {
     pub config: Option<Arc<SessionConfig>>,
     /// The run that is on.
     pub run: Option<RunId>,
-    /// How the last run ended.
+    /// How the last run ended; `None` while one is on.
     pub ended: Option<RunStatus>,
-    /// The run that is on, or was last, was to be ended.
+    /// The run that is on is to be ended.
     pub cancelled: bool,
     /// Inputs that wait to be delivered.
     pub queued: BTreeSet<InputId>,
@@ -70,6 +71,25 @@ pub struct Resolution {
 }
 
 impl SessionState {
+    /// That of `session`, as hearing all of its facts gives it. `asks`: those of its facts so far that
+    /// are of the kinds in [`crate::ports::ASK_KINDS`], in their order.
+    pub fn of_session(session: &Session, asks: &[PublishedFact]) -> SessionState {
+        let mut state = SessionState::default();
+        asks.iter().for_each(|fact| state.hear_fact(fact));
+        SessionState {
+            facts: session.fact_count(),
+            config: session.config().cloned(),
+            run: session.run(),
+            ended: session.last_run_finished().map(|end| end.status),
+            cancelled: session.is_run_cancelled(),
+            queued: session.queued_inputs().iter().map(|queued| queued.input).collect(),
+            sent: session.all_sent().clone(),
+            // No run is on at the first fact.
+            has_progressed: session.fact_count() > 0,
+            ..state
+        }
+    }
+
     /// The same at the moment in which the session is taken up.
     pub(super) fn taken_up(self) -> SessionState {
         SessionState { has_progressed: false, ..self }
@@ -84,11 +104,13 @@ impl SessionState {
             Event::ProfileSwitched(f) => self.config = Some(f.config.clone()),
             Event::ModelSwitched(f) => self.config = f.config.clone().or(self.config.take()),
             Event::RunStarted(f) => {
-                (self.run, self.cancelled) = (Some(f.run), false);
+                (self.run, self.ended, self.cancelled) = (Some(f.run), None, false);
                 self.sent.note_run(f.run);
             }
-            Event::RunFinished(f) => (self.run, self.ended) = (None, Some(f.status)),
-            Event::CancelRequested(_) => self.cancelled = true,
+            Event::RunFinished(f) => {
+                (self.run, self.ended, self.cancelled) = (None, Some(f.status), false);
+            }
+            event if is_cancelling(event) => self.cancelled = self.run.is_some(),
             Event::LeaseRevoked(f) => {
                 self.leases.remove(&f.lease);
             }
@@ -166,6 +188,16 @@ impl SessionState {
     /// How a question was answered.
     pub fn answer(&self, question: &QuestionId) -> Option<&Resolution> {
         self.questions.get(question)?.as_ref()
+    }
+}
+
+/// Whether a run that is on is to be ended after this fact.
+fn is_cancelling(event: &Event) -> bool {
+    match event {
+        Event::CancelRequested(_) => true,
+        Event::AlertRaised(f) => f.alert == AlertName::Canary,
+        Event::LimitReached(f) => f.level == LimitLevel::Hard && f.limit == LimitName::RunTimeout,
+        _ => false,
     }
 }
 

@@ -4,6 +4,17 @@
 
 use weir_core::ids::{Seq, Timestamp};
 
+/// Kinds of facts that ask a person something, or say what became of what was asked and allowed.
+pub const ASK_KINDS: [&str; 7] = [
+    "approval.requested",
+    "approval.resolved",
+    "question.asked",
+    "question.answered",
+    "agent.asked",
+    "agent.answered",
+    "lease.revoked",
+];
+
 /// Where the fact stands that asks a person something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskReference {

@@ -17,8 +17,9 @@ use weir_core::schedule::AgentRun;
 use weir_core::session::SessionSnapshot;
 
 use super::{
-    AgentRunFilter, AskChanges, Passage, PlaceLimits, RecallQuery, RemoteCommand, RunBeginOutcome,
-    SignalEar, SignalLine, SignalParcel, TickClaim, UsageFilter, UsageNote, UsageRow,
+    ASK_KINDS, AgentRunFilter, AskChanges, Passage, PlaceLimits, RecallQuery, RemoteCommand,
+    RunBeginOutcome, SignalEar, SignalLine, SignalParcel, TickClaim, UsageFilter, UsageNote,
+    UsageRow,
 };
 
 /// A store failed. `retry` is never implied: whatever was not confirmed did not happen.
@@ -310,6 +311,8 @@ pub struct StorePause {
 const SETTINGS_KINDS: [&str; 3] = ["session.opened", "session.configured", "profile.switched"];
 /// Facts that are looked at for one at a time.
 const SETTINGS_BATCH: Seq = 256;
+/// Facts among which those that ask and answer are looked for at a time.
+const ASKS_BATCH: usize = 1_024;
 
 /// The journal and everything kept beside it. One contract, the same tests for every store (D1).
 ///
@@ -516,6 +519,21 @@ pub trait Store: Send + Sync {
     /// The facts that ask a person something and were not answered, of all sessions, oldest first.
     /// Reads what was written with the facts, and no journal.
     async fn open_asks(&self) -> Result<Vec<Record>, StoreError>;
+    /// The facts of `session` of the kinds in [`ASK_KINDS`], in their order: as many as a person was
+    /// asked, however long the journal is. By default the whole journal is read for them.
+    async fn ask_facts(&self, session: &SessionId) -> Result<Vec<Record>, StoreError> {
+        let (mut found, mut from) = (Vec::new(), 1);
+        loop {
+            let mut records = self.read_records(session, from, ASKS_BATCH).await?;
+            from += records.len() as Seq;
+            let is_end = records.len() < ASKS_BATCH;
+            records.retain(|record| ASK_KINDS.contains(&record.kind.as_str()));
+            found.append(&mut records);
+            if is_end {
+                return Ok(found);
+            }
+        }
+    }
     /// The facts that say how the last run of each session ended, of those that were recorded at
     /// `since` or later, oldest first.
     async fn ended_runs(&self, since: Timestamp) -> Result<Vec<Record>, StoreError>;

@@ -9,6 +9,7 @@ use weir_core::record::Record;
 use weir_core::session::SessionSnapshot;
 use weir_engine::embed::StoreLayer;
 use weir_engine::engine::{Loaded, SNAPSHOT_EVERY, fold_journal, load, read_verified};
+use weir_engine::folded::FoldedSession;
 use weir_engine::ports::{Store, StoreError};
 use weir_scenario::long::{Long, Shared, Watch, small};
 use weir_scenario::play::Depth;
@@ -94,6 +95,29 @@ fn q10_a_long_session_is_opened_from_its_snapshot_and_a_proof_reads_every_record
         assert_eq!(store.records_read(), facts - kept + 2);
         read_verified(&store, &Long::id()).await.expect("its chain is whole");
         assert_eq!(store.records_read(), facts);
+    });
+}
+
+#[test]
+fn q10_whoever_looks_at_a_long_session_reads_the_facts_since_its_snapshot() {
+    let long = lived();
+    let store = CountingStore::of(&long, None);
+    runtime().block_on(async {
+        let mut whole = FoldedSession::new(Long::id());
+        whole.catch_up(&store).await.expect("readable");
+        let facts = store.records_read();
+        let look = FoldedSession::load(&store, &Long::id()).await.expect("readable");
+        assert_eq!(format!("{:?}", look.expect("there is a journal")), format!("{whole:?}"));
+        // The one of the snapshot, and those since.
+        let kept = long.store().read_snapshot(&Long::id()).await.expect("readable");
+        let kept = kept.expect("one is kept");
+        assert_eq!(store.records_read(), facts - kept.seq + 1);
+        // Where no snapshot fits, all of them.
+        let kept = SessionSnapshot { digest: String::new(), ..kept };
+        long.store().write_snapshot(&kept).await.expect("writable");
+        let look = FoldedSession::load(&store, &Long::id()).await.expect("readable");
+        assert_eq!(format!("{:?}", look.expect("there is a journal")), format!("{whole:?}"));
+        assert_eq!(store.records_read(), facts + 1);
     });
 }
 

@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0007_usage.sql"),
     include_str!("../../migrations/sqlite/0008_asks.sql"),
     include_str!("../../migrations/sqlite/0009_snapshots.sql"),
+    include_str!("../../migrations/sqlite/0010_facts_of_asks.sql"),
 ];
 
 /// How long to wait for another process that writes.
@@ -207,7 +208,7 @@ pub(crate) fn connect_retrying(
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.
-const VERSION_LATEST: &str = "PRAGMA user_version = 9";
+const VERSION_LATEST: &str = "PRAGMA user_version = 10";
 
 #[cfg(test)]
 mod tests {

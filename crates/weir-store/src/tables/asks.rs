@@ -26,6 +26,15 @@ const ENDED: SqlText = sql!(
   WHERE e.ts >= $1 ORDER BY e.ts, f.session" bytewise ", f.seq"
 );
 
+// In SQLite the index is named: only it leaves the rest of the journal unread.
+const OF_SESSION: SqlText = sql!(
+    "SELECT f.session, f.seq, f.ts, f.kind, CAST(f.v AS BIGINT), f.payload, f.hash
+  FROM facts f " (sqlite "INDEXED BY facts_of_asks ") "WHERE f.session = $1
+    AND f.kind IN ('approval.requested', 'approval.resolved', 'question.asked', 'question.answered',
+      'agent.asked', 'agent.answered', 'lease.revoked')
+  ORDER BY f.seq"
+);
+
 /// What an append changes about what waits. Within the append.
 pub(crate) async fn write_asks<C: SqlConnection>(
     connection: &mut C,
@@ -63,6 +72,16 @@ pub(crate) async fn list_ended<C: SqlConnection>(
     rows.iter().map(read_record).collect()
 }
 
+/// The facts of a session of the kinds in [`weir_engine::ports::ASK_KINDS`], in their order.
+pub(crate) async fn list_of_session<C: SqlConnection>(
+    connection: &mut C,
+    session: &SessionId,
+) -> Result<Vec<Record>, StoreError> {
+    let statement = SqlStatement::new(OF_SESSION).bind(session.as_str());
+    let rows = connection.fetch_rows(READING, statement).await?;
+    rows.iter().map(read_record).collect()
+}
+
 pub(crate) fn read_record(row: &impl SqlRow) -> Result<Record, StoreError> {
     Ok(Record {
         session: SessionId::new(row.text(0)?),
@@ -73,4 +92,23 @@ pub(crate) fn read_record(row: &impl SqlRow) -> Result<Record, StoreError> {
         payload: row.text(5)?,
         hash: row.text(6)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_engine::ports::ASK_KINDS;
+
+    use super::*;
+
+    #[test]
+    fn q10_the_statement_and_its_index_name_the_kinds_that_ask_and_answer() {
+        let indexes = [
+            include_str!("../../migrations/sqlite/0010_facts_of_asks.sql"),
+            include_str!("../../migrations/postgres/0005_facts_of_asks.sql"),
+        ];
+        for text in [OF_SESSION.sqlite, OF_SESSION.postgres, indexes[0], indexes[1]] {
+            let named: Vec<&str> = text.split('\'').skip(1).step_by(2).collect();
+            assert_eq!(named, ASK_KINDS, "{text}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weir_core::ids::Timestamp;
 use weir_core::record::Record;
-use weir_engine::ports::{AskChanges, AskReference, RunEndReference, Store};
+use weir_engine::ports::{ASK_KINDS, AskChanges, AskReference, RunEndReference, Store};
 
 use crate::contract::every_store;
 use crate::support::{NOON, Scribe};
@@ -16,6 +16,7 @@ every_store! {
     r5_the_last_end_of_a_run_takes_the_place_of_the_one_before
     r5_what_waits_goes_with_its_session
     r5_whoever_listens_hears_of_any_journal
+    q10_what_was_asked_and_answered_is_read_without_the_rest
 }
 
 fn asked(open: &[&str], places: &[(&str, u64)]) -> AskChanges {
@@ -116,4 +117,27 @@ async fn r5_whoever_listens_hears_of_any_journal(store: &dyn Store) {
             heard.expect("it hears of it");
         }
     }
+}
+
+async fn q10_what_was_asked_and_answered_is_read_without_the_rest(store: &dyn Store) {
+    let mut one = Scribe::new(store, "one").await;
+    let mut two = Scribe::new(store, "two").await;
+    let session = one.lease.session.clone();
+    assert_eq!(store.ask_facts(&session).await.expect("readable"), []);
+    let mut asked = Vec::new();
+    for kind in ASK_KINDS {
+        for scribe in [&mut one, &mut two] {
+            let mut append = scribe.next(1);
+            let record = &mut append.records[0];
+            record.kind = kind.into();
+            record.hash = record.hash_after(&scribe.last);
+            store.append(append.clone()).await.expect("fits");
+            scribe.wrote(&append);
+            asked.extend(append.records.into_iter().filter(|record| record.session == session));
+            scribe.write(store, 400).await;
+        }
+    }
+    assert_eq!(store.ask_facts(&session).await.expect("readable"), asked);
+    store.delete_session(&session).await.expect("it exists");
+    assert_eq!(store.ask_facts(&session).await.expect("readable"), []);
 }

@@ -17,6 +17,7 @@ use crate::failure::{engine_failure, usage};
 
 mod export;
 mod html;
+pub mod last;
 mod markdown;
 mod removal;
 mod summary;

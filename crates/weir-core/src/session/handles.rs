@@ -104,6 +104,17 @@ impl HandleTable {
         }
     }
 
+    /// What was kept before `later` calls ended. `None`: some words were given up, so nobody can say.
+    pub(crate) fn without_calls(&self, later: &BTreeSet<CallId>) -> Option<HandleTable> {
+        if self.given_up.is_some() {
+            return None;
+        }
+        let mut before = self.clone();
+        before.kept.retain(|call, _| !later.contains(call));
+        before.bytes = before.kept.values().map(|words| words.bytes).sum();
+        Some(before)
+    }
+
     /// Whether nothing was ever kept: no name means a handle.
     fn is_unused(&self) -> bool {
         self.kept.is_empty() && self.given_up.is_none()

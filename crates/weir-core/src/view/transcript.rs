@@ -394,6 +394,14 @@ impl Transcript {
         Transcript { handles: session.handles.clone(), ..Transcript::default() }
     }
 
+    /// An empty one at an earlier place of the journal of `session`, for whoever reads what comes after it.
+    /// It knows the foreign words that stood beside the context there. `later`: the calls that end after
+    /// that place. `None`: it cannot be known, and the journal has to be read from its beginning.
+    pub fn before_calls(session: &Session, later: &BTreeSet<CallId>) -> Option<Transcript> {
+        let handles = session.handles.without_calls(later)?;
+        Some(Transcript { handles, ..Transcript::default() })
+    }
+
     /// A reply as a person reads it: where it names handles, their words stand there. `None`: it
     /// names none.
     pub fn reply_as_read(&self, reply: &ModelReplied) -> Option<ModelReplied> {

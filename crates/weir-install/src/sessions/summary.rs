@@ -30,11 +30,9 @@ pub struct SessionSummary {
     facts: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<SessionId>,
-    runs: Vec<RunLine>,
-    turns: usize,
-    calls: usize,
-    denials: Vec<Denial>,
-    changed_files: BTreeSet<String>,
+    /// Absent where only the end of the journal was read.
+    #[serde(flatten)]
+    work: Option<SessionWork>,
     usage: Usage,
     cost_usd: Option<f64>,
     /// Waits for an answer.
@@ -42,6 +40,16 @@ pub struct SessionSummary {
     question: Option<QuestionAsked>,
     /// Wait for a decision.
     approvals: Vec<OpenApproval>,
+}
+
+/// What was done: all facts tell it.
+#[derive(Debug, Default, Serialize)]
+struct SessionWork {
+    runs: Vec<RunLine>,
+    turns: usize,
+    calls: usize,
+    denials: Vec<Denial>,
+    changed_files: BTreeSet<String>,
 }
 
 /// A call that waits for a decision.
@@ -77,50 +85,114 @@ impl SessionSummary {
         status: String,
         facts: &[PublishedFact],
     ) -> SessionSummary {
-        let mut summary = SessionSummary {
+        let mut session = Session::new(meta.id.clone());
+        let mut seen = Transcript::default();
+        let mut work = SessionWork::default();
+        for fact in facts {
+            session.apply(fact.ts, &fact.event);
+            let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
+            for change in seen.apply(&at) {
+                work.count_change(&change, &seen);
+            }
+            work.count_fact(fact);
+        }
+        let summary = SessionSummary::of_session(meta, status, &session, seen.asks());
+        SessionSummary { work: Some(work), ..summary }
+    }
+
+    /// The summary without what was done in it. `asks`: what waits for an answer.
+    pub fn of_session(
+        meta: &SessionMeta,
+        status: String,
+        session: &Session,
+        asks: &[PendingAsk],
+    ) -> SessionSummary {
+        let requests = asks.iter().filter_map(|ask| Some((ask, ask.request()?)));
+        SessionSummary {
             session: meta.id.clone(),
             title: meta.title.clone(),
             status,
             workspace: meta.workspace.clone(),
             model: meta.model.clone(),
             profile: meta.profile.clone(),
-            permission: String::new(),
+            permission: session.config().map_or(String::new(), |c| c.permission.to_string()),
             created: meta.created,
             updated: meta.updated,
             facts: meta.facts,
             parent: meta.parent.clone(),
-            runs: Vec::new(),
-            turns: 0,
-            calls: 0,
-            denials: Vec::new(),
-            changed_files: BTreeSet::new(),
-            usage: Usage::default(),
-            cost_usd: None,
-            question: None,
-            approvals: Vec::new(),
-        };
-        let mut session = Session::new(meta.id.clone());
-        let mut seen = Transcript::default();
-        for fact in facts {
-            session.apply(fact.ts, &fact.event);
-            let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
-            for change in seen.apply(&at) {
-                summary.count_change(&change, &seen);
-            }
-            summary.count_fact(fact);
+            work: None,
+            usage: *session.usage(),
+            cost_usd: session.cost_usd(),
+            question: asks.iter().rev().find_map(PendingAsk::question).cloned(),
+            approvals: requests
+                .map(|(ask, request)| OpenApproval {
+                    request: request.clone(),
+                    agents: ask.agent_path().to_vec(),
+                })
+                .collect(),
         }
-        summary.permission = session.config().map_or(String::new(), |c| c.permission.to_string());
-        summary.usage = *session.usage();
-        summary.cost_usd = session.cost_usd();
-        summary.question = seen.asks().iter().rev().find_map(PendingAsk::question).cloned();
-        let asks = seen.asks().iter().filter_map(|ask| Some((ask, ask.request()?)));
-        summary.approvals = asks
-            .map(|(ask, request)| OpenApproval {
-                request: request.clone(),
-                agents: ask.agent_path().to_vec(),
-            })
-            .collect();
-        summary
+    }
+
+    /// For people.
+    pub fn summary_text(&self) -> String {
+        let mut text = String::new();
+        let mut line = |name: &str, value: &str| {
+            let _ = writeln!(text, "{name:<12}{}", single_visible_line(value));
+        };
+        line("session", self.session.as_str());
+        line("title", &self.title);
+        line("status", &self.status);
+        line("workspace", &self.workspace);
+        line("model", &format!("{} (profile {})", self.model, self.profile));
+        line("permission", &self.permission);
+        line("opened", &timestamp_text(self.created));
+        line("last event", &format!("{} ({} events)", timestamp_text(self.updated), self.facts));
+        if let Some(parent) = &self.parent {
+            line("forked from", parent.as_str());
+        }
+        if let Some(work) = &self.work {
+            let (runs, turns, calls) = (work.runs.len(), work.turns, work.calls);
+            line("work", &format!("{runs} runs, {turns} turns, {calls} calls"));
+        }
+        line("tokens", &describe_token_usage(&self.usage));
+        let cost = self.cost_usd.map_or("unknown".into(), |usd| format!("{usd:.4} USD"));
+        line("cost", &cost);
+        if let Some(work) = &self.work {
+            work.write_lines(&mut line);
+        }
+        for approval in &self.approvals {
+            let OpenApproval { request, agents } = approval;
+            let by = match agents.is_empty() {
+                true => String::new(),
+                false => format!(" (asked by the agent {})", agents.join(", then ")),
+            };
+            line("waits for", &format!("approval {}: {}{by}", request.approval, request.summary));
+        }
+        if let Some(question) = &self.question {
+            line("asks", &question.text);
+            let answer = format!("weir run --resume {} \"your answer\"", self.session);
+            line("answer", &answer);
+        }
+        text
+    }
+}
+
+impl SessionWork {
+    /// For people: `line` writes one, with its name.
+    fn write_lines(&self, line: &mut impl FnMut(&str, &str)) {
+        for run in &self.runs {
+            let status = run.status.map_or("not finished".into(), status_text);
+            let error = run.error.as_deref().map(|error| format!(": {error}")).unwrap_or_default();
+            let calls = format!("{} model calls, {} tool calls", run.iterations, run.tool_calls);
+            line(&format!("run {}", run.run), &format!("{status}, {calls}{error}"));
+        }
+        for denial in &self.denials {
+            let what = if denial.summary.is_empty() { &denial.tool } else { &denial.summary };
+            line("denied", &format!("{what} (by {}: {})", denial.by, denial.reason));
+        }
+        for file in &self.changed_files {
+            line("changed", file);
+        }
     }
 
     fn count_change(&mut self, change: &TranscriptChange, seen: &Transcript) {
@@ -163,57 +235,6 @@ impl SessionSummary {
             run.error.clone_from(&fact.error);
         }
         self.denials.extend(fact.denials.iter().cloned());
-    }
-
-    /// For people.
-    pub fn summary_text(&self) -> String {
-        let mut text = String::new();
-        let mut line = |name: &str, value: &str| {
-            let _ = writeln!(text, "{name:<12}{}", single_visible_line(value));
-        };
-        line("session", self.session.as_str());
-        line("title", &self.title);
-        line("status", &self.status);
-        line("workspace", &self.workspace);
-        line("model", &format!("{} (profile {})", self.model, self.profile));
-        line("permission", &self.permission);
-        line("opened", &timestamp_text(self.created));
-        line("last event", &format!("{} ({} events)", timestamp_text(self.updated), self.facts));
-        if let Some(parent) = &self.parent {
-            line("forked from", parent.as_str());
-        }
-        let runs = self.runs.len();
-        line("work", &format!("{runs} runs, {} turns, {} calls", self.turns, self.calls));
-        line("tokens", &describe_token_usage(&self.usage));
-        let cost = self.cost_usd.map_or("unknown".into(), |usd| format!("{usd:.4} USD"));
-        line("cost", &cost);
-        for run in &self.runs {
-            let status = run.status.map_or("not finished".into(), status_text);
-            let error = run.error.as_deref().map(|error| format!(": {error}")).unwrap_or_default();
-            let calls = format!("{} model calls, {} tool calls", run.iterations, run.tool_calls);
-            line(&format!("run {}", run.run), &format!("{status}, {calls}{error}"));
-        }
-        for denial in &self.denials {
-            let what = if denial.summary.is_empty() { &denial.tool } else { &denial.summary };
-            line("denied", &format!("{what} (by {}: {})", denial.by, denial.reason));
-        }
-        for file in &self.changed_files {
-            line("changed", file);
-        }
-        for approval in &self.approvals {
-            let OpenApproval { request, agents } = approval;
-            let by = match agents.is_empty() {
-                true => String::new(),
-                false => format!(" (asked by the agent {})", agents.join(", then ")),
-            };
-            line("waits for", &format!("approval {}: {}{by}", request.approval, request.summary));
-        }
-        if let Some(question) = &self.question {
-            line("asks", &question.text);
-            let answer = format!("weir run --resume {} \"your answer\"", self.session);
-            line("answer", &answer);
-        }
-        text
     }
 }
 

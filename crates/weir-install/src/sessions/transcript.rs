@@ -50,6 +50,11 @@ pub struct ConversationReader {
 }
 
 impl ConversationReader {
+    /// One that goes on behind what was `seen`.
+    pub fn new(seen: Transcript) -> ConversationReader {
+        ConversationReader { seen }
+    }
+
     /// The next fact for people: everything that it says.
     pub fn read_item(&mut self, fact: &PublishedFact) -> TranscriptItem {
         self.read_fact(fact);

@@ -57,6 +57,7 @@ fn faces_of(path: &Path, cx: &InstallationContext) -> anyhow::Result<String> {
     let facts = facts::stable_facts(&play(&scenario, Depth::Memory, 0)?)?;
     let looks = moments::looks(&facts);
     let session = SessionId::new("scenario");
+    super::sessions::offscreen::check_ends(&session, &facts)?;
     let text = sections::all_sections(
         &sections::SeenJournal { session, facts: &facts, looks: &looks },
         cx,

@@ -6,15 +6,17 @@ use serde_json::{Value, json};
 use weir_core::governance::filter::one_line;
 use weir_core::session::child;
 use weir_engine::engine::EngineError;
-use weir_engine::ports::{SessionMeta, Store as _};
+use weir_engine::ports::{SessionMeta, Store};
 use weir_install::context::InstallationContext;
 use weir_install::session_ids::{self, SubAgentListing};
+use weir_install::sessions::last::read_last_entries;
 pub(super) use weir_install::sessions::meta;
 use weir_install::sessions::{SessionSummary, line, load_session_facts, transcript};
 use weir_install::wiring;
 pub(super) use weir_install::wording::{single_visible_line, timestamp_text};
 use weir_store::SqliteStore;
 
+use super::approvals::fold::load_folded_session;
 use crate::failure::{engine_failure, usage};
 use crate::options::{
     SessionsCommand, SessionsForkArgs, SessionsListArgs, SessionsSearchArgs, SessionsShowArgs,
@@ -101,6 +103,10 @@ async fn show_session(cx: &InstallationContext, args: &SessionsShowArgs) -> anyh
     let id = session_ids::find_session_id(store.as_ref(), &args.session).await?;
     let meta = meta(store.as_ref(), &id).await?;
     let status = session_status(&store, &meta).await?;
+    if let Some(most) = args.last {
+        let look = EndOfSession { meta, status, most };
+        return show_end(store.as_ref(), &look, args.json.json).await;
+    }
     let facts = load_session_facts(store.as_ref(), &id).await?;
     let summary = SessionSummary::from_facts(&meta, status, &facts);
     if args.json.json {
@@ -118,6 +124,31 @@ async fn show_session(cx: &InstallationContext, args: &SessionsShowArgs) -> anyh
         false => reader.read_brief_text(fact),
     });
     out_line(&shown.collect::<Vec<_>>().join("\n"))
+}
+
+/// The end of a session that is to be shown.
+struct EndOfSession {
+    meta: SessionMeta,
+    status: String,
+    /// Entries of its conversation.
+    most: usize,
+}
+
+/// Shows how a session stands and the end of its conversation. Neither reads the whole journal.
+async fn show_end(store: &dyn Store, look: &EndOfSession, as_json: bool) -> anyhow::Result<()> {
+    let EndOfSession { meta, status, most } = look;
+    let folded = load_folded_session(store, &meta.id).await?;
+    let asks: Vec<_> = folded.open_asks().into_iter().map(|asked| asked.fact).collect();
+    let summary = SessionSummary::of_session(meta, status.clone(), &folded.session, &asks);
+    let entries = read_last_entries(store, &folded.session, *most).await?;
+    if as_json {
+        let mut value = json!(summary);
+        let lines = entries.iter().map(|entry| line(&meta.id, &entry.fact));
+        value["events"] = Value::Array(lines.collect());
+        return out_json(&value);
+    }
+    out_line(&summary.summary_text())?;
+    out_line(&entries.iter().map(|entry| entry.text.as_str()).collect::<Vec<_>>().join("\n"))
 }
 
 async fn fork_session(cx: &InstallationContext, args: &SessionsForkArgs) -> anyhow::Result<()> {

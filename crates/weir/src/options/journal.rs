@@ -58,7 +58,8 @@ pub(crate) struct SessionsListArgs {
 /// Show what was said and done in a session
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  weir sessions show 0198c5e0\n  weir sessions show 0198c5e0 --json"
+    after_help = "Examples:\n  weir sessions show 0198c5e0\n  weir sessions show 0198c5e0 --last 20\n  \
+        weir sessions show 0198c5e0 --json"
 )]
 pub(crate) struct SessionsShowArgs {
     /// Session id; its first characters are enough
@@ -66,8 +67,12 @@ pub(crate) struct SessionsShowArgs {
     /// Show every event, including approvals, checkpoints and model requests
     #[arg(long)]
     pub(crate) all: bool,
+    /// Show only the last N entries of the conversation, and not what was done in all runs: as quick for a
+    /// long session as for a short one
+    #[arg(long, value_name = "N", conflicts_with = "all")]
+    pub(crate) last: Option<usize>,
     /// Show a session of another agent, which `weir import` took
-    #[arg(long, conflicts_with = "all")]
+    #[arg(long, conflicts_with_all = ["all", "last"])]
     pub(crate) imported: bool,
     #[command(flatten)]
     pub(crate) json: JsonFlag,

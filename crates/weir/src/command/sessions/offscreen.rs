@@ -1,11 +1,13 @@
 //! What `weir sessions show` prints of a journal that stands in no store. For tests that hold all
 //! faces against each other.
 
+use anyhow::ensure;
 use weir_core::ids::SessionId;
 use weir_core::session::Session;
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_word;
 use weir_engine::ports::SessionMeta;
+use weir_install::sessions::last::read_end;
 use weir_install::sessions::{SessionSummary, transcript};
 
 /// The lines above the conversation.
@@ -19,6 +21,41 @@ pub(in crate::command) fn summary(id: &SessionId, facts: &[PublishedFact]) -> St
 pub(in crate::command) fn conversation(facts: &[PublishedFact]) -> String {
     let mut reader = transcript::ConversationReader::default();
     facts.iter().filter_map(|fact| reader.read_brief_text(fact)).collect::<Vec<_>>().join("\n")
+}
+
+/// So many ends of a journal are held against all of it.
+const ENDS_MAX: usize = 64;
+
+/// Whatever end of the journal is read, it tells what all of it tells there (Q10).
+///
+/// # Errors
+/// The place from which on it tells something else.
+pub(in crate::command) fn check_ends(
+    id: &SessionId,
+    facts: &[PublishedFact],
+) -> anyhow::Result<()> {
+    let mut session = Session::new(id.clone());
+    facts.iter().for_each(|fact| session.apply(fact.ts, &fact.event));
+    let mut reader = transcript::ConversationReader::default();
+    let texts = facts.iter().filter_map(|fact| Some((fact.seq, reader.read_brief_text(fact)?)));
+    let whole: Vec<(u64, String)> = texts.collect();
+    let mut told = 0;
+    for from in (1..facts.len()).step_by(facts.len() / ENDS_MAX + 1) {
+        // What reaches back further is read from further back.
+        let Some(end) = read_end(&session, &facts[from..]) else { continue };
+        let end: Vec<(u64, String)> =
+            end.into_iter().map(|entry| (entry.fact.seq, entry.text)).collect();
+        let expected = &whole[whole.len().saturating_sub(end.len())..];
+        ensure!(end == expected, "from fact {} on it tells {end:?}", facts[from].seq);
+        let from = facts[from].seq;
+        ensure!(
+            end.len() == whole.iter().filter(|(seq, _)| *seq >= from).count(),
+            "from fact {from} on it leaves something out"
+        );
+        told += 1;
+    }
+    ensure!(told > 0 || facts.len() < 2, "no end of the journal can be told alone");
+    Ok(())
 }
 
 /// What a store would keep of the session.

@@ -132,6 +132,25 @@ fn l15_show_tells_usage_cost_denials_and_what_is_open() {
     assert!(house.usage_error(&["sessions", "show", "zz"]).contains("sessions list"));
 }
 
+#[test]
+fn q10_the_end_of_a_session_is_shown_as_in_all_of_it() {
+    let (house, id) = changed();
+    let (whole, end) =
+        (house.ok(&["sessions", "show", &id]), house.ok(&["sessions", "show", &id, "--last", "2"]));
+    let split = |text: &str| text.split("\n\n[").map(str::to_owned).collect::<Vec<_>>();
+    let (whole, end) = (split(&whole), split(&end));
+    assert_eq!(end.len(), 3, "the summary and two entries: {end:?}");
+    assert_eq!(end[1..], whole[whole.len() - 2..]);
+    assert!(end[0].contains("\ncost ") && !end[0].contains("\nwork "), "{}", end[0]);
+    let all = split(&house.ok(&["sessions", "show", &id, "--last", "9999"]));
+    assert_eq!(all[1..], whole[1..]);
+    let show = house.json(&["sessions", "show", &id, "--last", "1", "--json"]);
+    assert_eq!(show["events"][0]["kind"], "run.finished");
+    assert!(show["events"].as_array().is_some_and(|lines| lines.len() == 1), "{show}");
+    assert!(show["cost_usd"].is_f64() && show.get("runs").is_none(), "{show}");
+    house.usage_error(&["sessions", "show", &id, "--last", "1", "--all"]);
+}
+
 /// A session at work that never comes to an end by itself.
 fn hanging(house: &TestInstallation) -> (Child, String) {
     let script = read(&house.at("t.script"));

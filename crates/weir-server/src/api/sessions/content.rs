@@ -81,13 +81,18 @@ pub(crate) struct CallResult {
     duration_ms: u64,
 }
 
-/// Goes through the facts of a journal until `look` finds something.
+/// Goes through the facts of these kinds in a journal until `look` finds something. The others, which may
+/// be most of it, are not taken apart.
 async fn find_in_journal<T>(
     store: &dyn Store,
     id: &SessionId,
+    kinds: &[&str],
     mut look: impl FnMut(&Event) -> Option<T>,
 ) -> HandlerResult<Option<T>> {
     let found = visit_records(store, id, 1, |record| {
+        if !kinds.contains(&record.kind.as_str()) {
+            return Ok(ControlFlow::Continue(()));
+        }
         Ok(match look(fact_of(record)?.event.as_ref()) {
             Some(found) => ControlFlow::Break(found),
             None => ControlFlow::Continue(()),
@@ -96,7 +101,10 @@ async fn find_in_journal<T>(
     Ok(found.await?)
 }
 
-/// Media type and name of a blob that a fact names.
+/// Kinds of facts that name a blob with its media type.
+const BLOB_KINDS: &[&str] = &["input.accepted", "model.replied", "image.produced", "call.finished"];
+
+/// Media type and name of a blob that a fact names: one of [`BLOB_KINDS`].
 fn blob_media_and_name(event: &Event, blob: &BlobId) -> Option<(String, Option<String>)> {
     match event {
         Event::InputAccepted(f) => of_blocks(&f.content, blob),
@@ -171,7 +179,8 @@ pub(crate) async fn blob_of(
     let CallerSpace { space, .. } = owner;
     let store = space.store();
     let found =
-        find_in_journal(store.as_ref(), id, |event| blob_media_and_name(event, blob)).await?;
+        find_in_journal(store.as_ref(), id, BLOB_KINDS, |event| blob_media_and_name(event, blob))
+            .await?;
     let (media, name) = found.ok_or_else(|| ProblemDetails::not_found(format!("blob {blob}")))?;
     let bytes = store.read_blob(blob).await?;
     Ok(blob_response(bytes.to_vec(), &media, name.as_deref()))
@@ -191,7 +200,7 @@ async fn get_call_result(
     let missing = || ProblemDetails::not_found(format!("a result of call {call}"));
     let call: CallId = call.parse().map_err(|_| missing())?;
     let store = space.store();
-    let found = find_in_journal(store.as_ref(), &id, |event| match event {
+    let found = find_in_journal(store.as_ref(), &id, &["call.finished"], |event| match event {
         Event::CallFinished(f) if f.call == call => Some(f.clone()),
         _ => None,
     });

@@ -114,6 +114,10 @@ pub(super) async fn ask_again(
     Ok(reply.answer_created(&format!("/chats/{copy}")))
 }
 
+/// Kinds of facts that say which inputs a run was told.
+const RUN_KINDS: &[&str] =
+    &["input.accepted", "input.withdrawn", "run.started", "turn.started", "run.finished"];
+
 /// What a run was told, in order, each with its place in the journal.
 async fn inputs_of_run(
     store: &dyn Store,
@@ -123,6 +127,9 @@ async fn inputs_of_run(
     let (mut waiting, mut told) = (Vec::new(), Vec::new());
     let mut is_on = false;
     let ended = visit_records(store, id, 1, |record| {
+        if !RUN_KINDS.contains(&record.kind.as_str()) {
+            return Ok(ControlFlow::Continue(()));
+        }
         let fact = fact_of(record)?;
         match fact.event.as_ref() {
             Event::InputAccepted(said) => waiting.push((fact.seq, said.clone())),

@@ -36,6 +36,9 @@ async fn find_input(
     let input: InputId = input.parse().map_err(|_| missing())?;
     let store = space.store();
     let found = visit_records(store.as_ref(), id, 1, |record| {
+        if record.kind != "input.accepted" {
+            return Ok(ControlFlow::Continue(()));
+        }
         let fact = fact_of(record)?;
         Ok(match fact.event.as_ref() {
             Event::InputAccepted(said) if said.input == input => {

@@ -25,6 +25,7 @@ use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 use weir_install::wiring::{self, SessionOverrides};
 
+use crate::command::approvals::fold::load_session;
 use crate::command::current_timestamp;
 use crate::failure::{engine_failure, exit, failure_with_status, usage};
 use crate::options::ContextArgs;
@@ -156,14 +157,13 @@ impl CondensingHistory {
         store: &dyn Store,
         id: &SessionId,
     ) -> anyhow::Result<CondensingHistory> {
-        let mut story = CondensingHistory {
-            session: Session::new(id.clone()),
-            condensed: Vec::new(),
-            taken_back: 0,
-        };
+        let session = load_session(store, id).await?;
+        let mut story = CondensingHistory { session, condensed: Vec::new(), taken_back: 0 };
         let read = visit_records(store, id, 1, |record| {
+            if !matches!(record.kind.as_str(), "context.condensed" | "context.uncondensed") {
+                return Ok(ControlFlow::Continue(()));
+            }
             let fact = fact_of(record)?;
-            story.session.apply(fact.ts, &fact.event);
             match fact.event.as_ref() {
                 Event::ContextCondensed(f) => story.condensed.push((fact.seq, fact.ts, f.clone())),
                 Event::ContextUncondensed(_) => story.taken_back += 1,

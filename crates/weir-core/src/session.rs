@@ -78,7 +78,7 @@ pub use models::ModelWish;
 use pending::PendingBlocks;
 pub use recipe::PlanWork;
 pub use sent::{SENT_NAMES_MAX, SentInput, SentInputs};
-pub use snapshot::{SNAPSHOT_FORMAT, SessionSnapshot, SnapshotError};
+pub use snapshot::{SNAPSHOT_FORMAT, SessionSnapshot, SnapshotError, source_number};
 use spent::SessionSpending;
 use window::ContextWindow;
 

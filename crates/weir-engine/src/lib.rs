@@ -90,6 +90,7 @@ mod knowledge;
 pub mod lease_owner;
 pub mod ledger;
 mod listening;
+pub mod looks;
 pub mod made;
 mod media;
 pub mod memory;

@@ -4,28 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::model::Usage;
 use weir_core::session::child;
-use weir_core::view::cache::{CacheMiss, CacheWatch};
-use weir_engine::ledger::fact_of;
-use weir_engine::ports::{SessionFilter, SessionMeta, Store, StoreError, UsageFilter, UsageNote};
+use weir_core::view::cache::CacheMiss;
+use weir_engine::ports::{SessionFilter, SessionMeta, Store, StoreError, UsageFilter};
+
+pub mod journal;
+
+use journal::{JournalUsage, READ_BATCH, day_of};
 
 /// Most sessions whose journals are read for one look, the newest first: nobody waits for more.
 pub const SESSIONS_MAX: usize = 500;
-/// Facts that are read at once.
-const READ_BATCH: usize = 512;
-/// Kinds of facts that say what was used, beside those that the watch of the cache reads.
-const USED_KINDS: &[&str] = &[
-    "context.summarised",
-    "run.remembered",
-    "recipe.planned",
-    "call.finished",
-    "run.finished",
-    "model.retried",
-    "model.failed",
-];
 
 /// What one session used, its sub-agents included.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -147,11 +137,10 @@ pub async fn read_sessions_usage(
     filter: &UsageFilter,
     most: usize,
 ) -> Result<SessionsUsage, StoreError> {
-    let day = |ts: Timestamp| ts.to_string().chars().take(10).collect::<String>();
     let mut all = store.list_sessions(&SessionFilter::default()).await?;
     all.retain(|meta| {
-        let begun = filter.to.as_deref().is_none_or(|to| day(meta.created).as_str() <= to);
-        let lasts = filter.from.as_deref().is_none_or(|from| from <= day(meta.updated).as_str());
+        let begun = filter.to.as_deref().is_none_or(|to| day_of(meta.created).as_str() <= to);
+        let lasts = filter.from.as_deref().is_none_or(|from| from <= day_of(meta.updated).as_str());
         begun && lasts
     });
     let left_out = all.len().saturating_sub(most);
@@ -202,57 +191,23 @@ async fn read_session(
     filter: &UsageFilter,
 ) -> Result<SessionUsage, StoreError> {
     let copied = copied_facts(store, meta).await?;
-    let mut used = SessionUsage {
-        session: meta.id.clone(),
-        title: meta.title.clone(),
-        model: meta.model.clone(),
-        updated: meta.updated,
-        usage: Usage::default(),
-        cost_usd: 0.0,
-        unpriced: 0,
-        replies: 0,
-        runs: 0,
-        misses: Vec::new(),
-        unreadable: 0,
-    };
-    let mut watch = CacheWatch::default();
-    let mut from = 1;
+    if copied.is_empty() {
+        return Ok(JournalUsage::read_journal(store, &meta.id).await?.sum_days(meta, filter));
+    }
+    // Whether the other session is still there decides what counts here, so nothing of it is kept.
+    let (mut read, mut from) = (JournalUsage::default(), 1);
     loop {
         let records = store.read_records(&meta.id, from, READ_BATCH).await?;
         from += records.len() as u64;
-        let is_end = records.len() < READ_BATCH;
-        for record in records.iter().filter(|record| tells(&record.kind)) {
-            // One that cannot be read takes no sum of the others away.
-            let Ok(fact) = fact_of(record) else {
-                used.unreadable += 1;
-                continue;
-            };
-            let miss = watch.note_fact(fact.ts, &fact.event);
-            let is_ours = !copied.contains(&(fact.seq, fact.ts));
-            let day: String = fact.ts.to_string().chars().take(10).collect();
-            if is_ours && filter.contains_day(&day) {
-                let session = meta.id.clone();
-                used.misses.extend(miss.map(|miss| SessionMiss { session, miss }));
-                count_fact(&mut used, &watch, fact.ts, &fact.event);
+        for record in &records {
+            match copied.contains(&(record.seq, record.ts)) {
+                true => read.apply_copied(record),
+                false => read.apply_record(record),
             }
         }
-        if is_end {
-            return Ok(used);
+        if records.len() < READ_BATCH {
+            return Ok(read.sum_days(meta, filter));
         }
-    }
-}
-
-fn tells(kind: &str) -> bool {
-    CacheWatch::reads_kind(kind) || USED_KINDS.contains(&kind)
-}
-
-fn count_fact(used: &mut SessionUsage, watch: &CacheWatch, ts: Timestamp, event: &Event) {
-    for note in UsageNote::notes_with_config(watch.config(), ts, event) {
-        used.usage.add(&note.usage);
-        used.cost_usd += note.cost_usd.filter(|cost| cost.is_finite()).unwrap_or(0.0);
-        used.unpriced += u64::from(note.cost_usd.is_none());
-        used.replies += u64::from(note.replies);
-        used.runs += u64::from(note.runs);
     }
 }
 

@@ -71,6 +71,8 @@ struct MemorySession {
     asks: BTreeMap<String, Seq>,
     run_ended: Option<RunEndReference>,
     snapshot: Option<SessionSnapshot>,
+    /// What is looked at of it, by kind.
+    looks: BTreeMap<String, SessionSnapshot>,
 }
 
 impl MemorySession {
@@ -148,6 +150,7 @@ impl Store for MemoryStore {
             asks: BTreeMap::new(),
             run_ended: None,
             snapshot: None,
+            looks: BTreeMap::new(),
         });
         if let Some(holder) = entry.head.owner.as_ref().filter(|holder| is_alive(holder)) {
             return Err(StoreError::Held {
@@ -281,6 +284,27 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    async fn write_look(&self, kind: &str, look: &SessionSnapshot) -> Result<(), StoreError> {
+        let mut inner = self.lock_state();
+        let of = inner.sessions.get_mut(&look.session);
+        if let Some(session) = of.filter(|session| session.head.facts >= look.seq) {
+            let newer = |kept: &SessionSnapshot| kept.seq > look.seq;
+            if !session.looks.get(kind).is_some_and(newer) {
+                session.looks.insert(kind.to_owned(), look.clone());
+            }
+        }
+        Ok(())
+    }
+
+    async fn read_look(
+        &self,
+        session: &SessionId,
+        kind: &str,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        let inner = self.lock_state();
+        Ok(inner.sessions.get(session).and_then(|session| session.looks.get(kind).cloned()))
+    }
+
     async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError> {
         let mut inner = self.lock_state();
         let missing = || StoreError::Missing { what: format!("session {session}") };
@@ -295,6 +319,7 @@ impl Store for MemoryStore {
         gone.asks.clear();
         gone.run_ended = None;
         gone.snapshot = None;
+        gone.looks.clear();
         mail.retain(|letter| letter.session != *session);
         known.forget_session(session);
         recipes.forget_session(session);

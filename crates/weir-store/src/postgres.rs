@@ -383,6 +383,20 @@ impl Store for PostgresStore {
         self.commit_work(snapshots::DROPPING, work).await
     }
 
+    async fn write_look(&self, kind: &str, look: &SessionSnapshot) -> Result<(), StoreError> {
+        let mut work = self.begin_work(snapshots::KEEPING).await?;
+        snapshots::keep_look(&mut *work, kind, look).await?;
+        self.commit_work(snapshots::KEEPING, work).await
+    }
+
+    async fn read_look(
+        &self,
+        session: &SessionId,
+        kind: &str,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        snapshots::find_look(&mut *self.begin_work(READING).await?, session, kind).await
+    }
+
     async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError> {
         lease::delete_session(self, session).await
     }

@@ -54,7 +54,7 @@ use crate::filesystem::io_error;
 use crate::follow::JournalFollowers;
 use crate::notice::ChangeMarker;
 use crate::owner::{describe_owner, is_alive};
-use crate::tables::snapshots::find_snapshot;
+use crate::tables::snapshots::{find_look, find_snapshot};
 use crate::tables::{
     agent_runs, asks, definitions, letters, marks, proposals, recipes, sessions, usage,
 };
@@ -345,6 +345,21 @@ impl Store for SqliteStore {
         let session = session.clone();
         let drop = |answer| WriterCommand::Snapshots(SnapshotCommand::Drop(session, answer));
         self.send_command(drop).await
+    }
+
+    async fn write_look(&self, kind: &str, look: &SessionSnapshot) -> Result<(), StoreError> {
+        let (kind, look) = (kind.to_string(), Box::new(look.clone()));
+        let keep = |answer| WriterCommand::Snapshots(SnapshotCommand::KeepLook(kind, look, answer));
+        self.send_command(keep).await
+    }
+
+    async fn read_look(
+        &self,
+        session: &SessionId,
+        kind: &str,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        let (session, kind) = (session.clone(), kind.to_string());
+        self.read(async move |c| find_look(c, &session, &kind).await).await
     }
 
     async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError> {

@@ -65,19 +65,54 @@ impl Session {
     }
 }
 
+/// A number over the text of a source file, for formats of folds that it decides: another text, another
+/// number.
+pub const fn source_number(source: &[u8]) -> u64 {
+    // FNV-1a, which can be computed while the program is built.
+    let (mut number, mut at) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    while at < source.len() {
+        number = (number ^ source[at] as u64).wrapping_mul(0x0100_0000_01b3);
+        at += 1;
+    }
+    number
+}
+
 impl SessionSnapshot {
-    /// The fold of `session` that it holds, exactly as folding the journal up to there gives it.
+    /// A fold of another kind than a session: `state` is what the facts up to `last` come to. `format`:
+    /// which program reads it, and what it is.
+    pub fn of_state(last: &Record, format: String, state: String) -> SessionSnapshot {
+        let mut snapshot = SessionSnapshot {
+            session: last.session.clone(),
+            seq: last.seq,
+            record_hash: last.hash.clone(),
+            format,
+            state: Arc::from(state),
+            digest: String::new(),
+        };
+        snapshot.digest = snapshot.compute_digest();
+        snapshot
+    }
+
+    /// What it holds, where it has this format and its bytes are those that were written.
     ///
     /// # Errors
-    /// Why it is not used; never a panic, whatever its bytes are.
-    pub fn restore(&self, session: &SessionId) -> Result<Session, SnapshotError> {
-        if self.format != SNAPSHOT_FORMAT {
+    /// Why it is not used.
+    pub fn checked_state(&self, format: &str) -> Result<&str, SnapshotError> {
+        if self.format != format {
             return Err(SnapshotError::OtherFormat { found: self.format.clone() });
         }
         if self.digest != self.compute_digest() {
             return Err(SnapshotError::Changed);
         }
-        let mut restored: Session = serde_json::from_str(&self.state)?;
+        Ok(&self.state)
+    }
+
+    /// The fold of `session` that it holds, exactly as folding the journal up to there gives it.
+    ///
+    /// # Errors
+    /// Why it is not used; never a panic, whatever its bytes are.
+    pub fn restore(&self, session: &SessionId) -> Result<Session, SnapshotError> {
+        let mut restored: Session = serde_json::from_str(self.checked_state(SNAPSHOT_FORMAT)?)?;
         let is_here = restored.id == *session && self.session == *session;
         let is_whole =
             restored.facts == self.seq && restored.origins.len() == restored.history.len();

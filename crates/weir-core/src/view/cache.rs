@@ -114,7 +114,7 @@ impl CacheMiss {
 }
 
 /// What is known of the requests of one session so far. Feed it every fact of its journal, in order.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct CacheWatch {
     config: Option<Arc<SessionConfig>>,
     /// Some reply said something of a cache: whoever says nothing of one has none to miss.
@@ -125,7 +125,7 @@ pub struct CacheWatch {
 }
 
 /// A request that waits for its reply.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct AskedRequest {
     ts: Timestamp,
     lost: Option<String>,
@@ -133,7 +133,7 @@ struct AskedRequest {
 }
 
 /// The last request that a vendor counted.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct CountedRequest {
     replied: Timestamp,
     model: String,
@@ -158,6 +158,19 @@ impl CacheWatch {
     /// The settings that hold now.
     pub fn config(&self) -> Option<&SessionConfig> {
         self.config.as_deref()
+    }
+
+    /// The same without the prompt and the tools of the settings, which nothing here looks at: small enough
+    /// to be kept.
+    #[must_use]
+    pub fn without_prompt(&self) -> CacheWatch {
+        let shorten = |config: &Arc<SessionConfig>| {
+            let mut config = SessionConfig::clone(config);
+            config.system = String::new();
+            (config.tools, config.deferred) = (Arc::default(), Arc::default());
+            Arc::new(config)
+        };
+        CacheWatch { config: self.config.as_ref().map(shorten), ..self.clone() }
     }
 
     /// Folds a fact in, and says what the cache missed, where it did.

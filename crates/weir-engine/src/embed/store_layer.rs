@@ -86,6 +86,12 @@ store_layer! {
         session: &SessionId,
     ) -> Result<Option<SessionSnapshot>, StoreError>;
     async fn drop_snapshot(&self, session: &SessionId) -> Result<(), StoreError>;
+    async fn write_look(&self, kind: &str, look: &SessionSnapshot) -> Result<(), StoreError>;
+    async fn read_look(
+        &self,
+        session: &SessionId,
+        kind: &str,
+    ) -> Result<Option<SessionSnapshot>, StoreError>;
     async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError>;
     async fn audit_lines(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError>;
     async fn read_blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError>;

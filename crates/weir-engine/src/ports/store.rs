@@ -398,7 +398,23 @@ pub trait Store: Send + Sync {
         let _ = session;
         Ok(())
     }
-    /// Removes journal, blobs that nothing else mentions, index and kept fold of a session (D9). Audit
+    /// Keeps what the first facts of a session come to for whoever looks at it in the way named `kind`, as
+    /// [`Store::write_snapshot`] keeps its fold: of several of a kind the one with the most facts. By
+    /// default nothing is kept.
+    async fn write_look(&self, kind: &str, look: &SessionSnapshot) -> Result<(), StoreError> {
+        let _ = (kind, look);
+        Ok(())
+    }
+    /// What is kept of a session in this way, as it was written.
+    async fn read_look(
+        &self,
+        session: &SessionId,
+        kind: &str,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        let _ = (session, kind);
+        Ok(None)
+    }
+    /// Removes journal, blobs that nothing else mentions, index and kept folds of a session (D9). Audit
     /// lines stay.
     async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError>;
     /// Audit lines from number `from` on.

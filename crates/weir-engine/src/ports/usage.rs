@@ -5,8 +5,11 @@ use serde::{Deserialize, Serialize};
 use weir_core::event::Event;
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::model::Usage;
-use weir_core::session::{Session, SessionConfig, child};
+use weir_core::session::{Session, SessionConfig, child, source_number};
 use weir_core::tool::ResultEffect;
+
+/// A number over the rules of this file, for whoever keeps what they gave.
+pub const USAGE_RULES: u64 = source_number(include_bytes!("usage.rs"));
 
 /// The model of a [`UsageNote`] whose fact does not name it: one that condenses, remembers, plans or
 /// advises beside the session's own.

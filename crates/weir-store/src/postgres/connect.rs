@@ -21,14 +21,15 @@ const MIGRATIONS: &[&str] = &[
     ASKS_FILL,
     include_str!("../../migrations/postgres/0004_snapshots.sql"),
     include_str!("../../migrations/postgres/0005_facts_of_asks.sql"),
+    include_str!("../../migrations/postgres/0006_looks.sql"),
 ];
 /// Finds what waits in the journals of a version that did not keep it.
 pub(super) const ASKS_FILL: &str = include_str!("../../migrations/postgres/0003_asks_fill.sql");
 /// The first version that has what waits beside the journals.
 pub(super) const ASKS_SCHEMA: usize = 3;
 
-/// The folds of sessions: derived, so no copy has them.
-pub(super) const SNAPSHOTS: &str = "snapshots";
+/// The folds of sessions, and what is looked at of them: derived, so no copy has them.
+pub(super) const DERIVED: [&str; 2] = ["snapshots", "looks"];
 
 /// Every table that has an owner.
 pub(super) const OWNED: &[&str] = &[
@@ -52,7 +53,8 @@ pub(super) const OWNED: &[&str] = &[
     "usage",
     "asks",
     "ended_runs",
-    SNAPSHOTS,
+    "snapshots",
+    "looks",
 ];
 /// Those of the installation.
 pub(super) const INSTALLATION: &[&str] = &["entries", "holders", "owners"];

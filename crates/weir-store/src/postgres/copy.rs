@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter};
 use weir_engine::ports::StoreError;
 
 use super::connect::{
-    ASKS_FILL, ASKS_SCHEMA, DatabaseServer, INSTALLATION, OWNED, PostgresOptions, SNAPSHOTS,
+    ASKS_FILL, ASKS_SCHEMA, DERIVED, DatabaseServer, INSTALLATION, OWNED, PostgresOptions,
     connect_server, schema_version,
 };
 use super::error::database_error;
@@ -55,7 +55,7 @@ fn copied_tables() -> impl Iterator<Item = &'static str> {
 
 /// Who holds what is of this moment alone, and the folds of sessions are made again from their journals.
 fn is_copied(table: &str) -> bool {
-    !["holders", SNAPSHOTS].contains(&table)
+    table != "holders" && !DERIVED.contains(&table)
 }
 
 pub(super) async fn list_owners(server: &DatabaseServer) -> Result<Vec<String>, StoreError> {

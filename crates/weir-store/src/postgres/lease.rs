@@ -106,6 +106,7 @@ async fn delete_session_rows(
         "DELETE FROM asks WHERE session = $1",
         "DELETE FROM ended_runs WHERE session = $1",
         "DELETE FROM snapshots WHERE session = $1",
+        "DELETE FROM looks WHERE session = $1",
     ] {
         execute_statement(work, DELETING, sqlx::query(statement).bind(id.clone())).await?;
     }

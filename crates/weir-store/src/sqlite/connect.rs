@@ -23,6 +23,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0008_asks.sql"),
     include_str!("../../migrations/sqlite/0009_snapshots.sql"),
     include_str!("../../migrations/sqlite/0010_facts_of_asks.sql"),
+    include_str!("../../migrations/sqlite/0011_looks.sql"),
 ];
 
 /// How long to wait for another process that writes.
@@ -208,7 +209,7 @@ pub(crate) fn connect_retrying(
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.
-const VERSION_LATEST: &str = "PRAGMA user_version = 10";
+const VERSION_LATEST: &str = "PRAGMA user_version = 11";
 
 #[cfg(test)]
 mod tests {

@@ -6,11 +6,13 @@ use weir_core::ids::SessionId;
 use weir_core::record::SessionSnapshot;
 
 use super::writer::{ReplySender, WriterThread};
-use crate::tables::snapshots::{drop_snapshot, keep_snapshot};
+use crate::tables::snapshots::{drop_snapshot, keep_look, keep_snapshot};
 
 /// What the thread is asked to do with folds.
 pub(super) enum SnapshotCommand {
     Keep(Box<SessionSnapshot>, ReplySender<()>),
+    /// Of this kind.
+    KeepLook(String, Box<SessionSnapshot>, ReplySender<()>),
     Drop(SessionId, ReplySender<()>),
 }
 
@@ -21,6 +23,10 @@ impl WriterThread {
             SnapshotCommand::Keep(snapshot, answer) => {
                 me.unchecked_bytes += snapshot.state.len();
                 (block_on(keep_snapshot(&mut me.connection, &snapshot)), answer)
+            }
+            SnapshotCommand::KeepLook(kind, look, answer) => {
+                me.unchecked_bytes += look.state.len();
+                (block_on(keep_look(&mut me.connection, &kind, &look)), answer)
             }
             SnapshotCommand::Drop(session, answer) => {
                 (block_on(drop_snapshot(&mut me.connection, &session)), answer)

@@ -77,6 +77,7 @@ pub(super) const DELETE: &[&str] = &[
     "DELETE FROM asks WHERE session = ?1",
     "DELETE FROM ended_runs WHERE session = ?1",
     "DELETE FROM snapshots WHERE session = ?1",
+    "DELETE FROM looks WHERE session = ?1",
 ];
 
 /// What is left of a deleted session is its id and its epoch.

@@ -22,6 +22,16 @@ const KEEP: SqlText = sql!("INSERT INTO snapshots (session, seq, record_hash, fo
     state = excluded.state WHERE excluded.seq >= snapshots.seq");
 const FIND: SqlText =
     sql!("SELECT seq, record_hash, format, digest, state FROM snapshots WHERE session = $1");
+const KEEP_LOOK: SqlText = sql!("INSERT INTO looks (session, kind, seq, record_hash, format, digest,
+    state)
+  SELECT $1, $2, $3, $4, $5, $6, $7 FROM sessions WHERE id = $1 AND facts >= $3"
+  (postgres " FOR SHARE")
+  " ON CONFLICT (" owner "session, kind) DO UPDATE SET seq = excluded.seq,
+    record_hash = excluded.record_hash, format = excluded.format, digest = excluded.digest,
+    state = excluded.state WHERE excluded.seq >= looks.seq");
+const FIND_LOOK: SqlText = sql!(
+    "SELECT seq, record_hash, format, digest, state FROM looks WHERE session = $1 AND kind = $2"
+);
 const DROP: SqlText = sql!("DELETE FROM snapshots WHERE session = $1");
 
 pub(crate) async fn keep_snapshot<C: SqlConnection>(
@@ -44,15 +54,45 @@ pub(crate) async fn find_snapshot<C: SqlConnection>(
 ) -> Result<Option<SessionSnapshot>, StoreError> {
     let statement = SqlStatement::new(FIND).bind(session.as_str());
     let rows = connection.fetch_rows(READING, statement).await?;
-    let Some(row) = rows.first() else { return Ok(None) };
-    Ok(Some(SessionSnapshot {
+    rows.first().map(|row| read_snapshot(row, session)).transpose()
+}
+
+fn read_snapshot(row: &impl SqlRow, session: &SessionId) -> Result<SessionSnapshot, StoreError> {
+    Ok(SessionSnapshot {
         session: session.clone(),
         seq: row.number(0)?,
         record_hash: row.text(1)?,
         format: row.text(2)?,
         digest: row.text(3)?,
         state: Arc::from(row.text(4)?),
-    }))
+    })
+}
+
+/// The same for what is looked at of a session, of which there are kinds.
+pub(crate) async fn keep_look<C: SqlConnection>(
+    connection: &mut C,
+    kind: &str,
+    look: &SessionSnapshot,
+) -> Result<(), StoreError> {
+    let statement = SqlStatement::new(KEEP_LOOK)
+        .bind(look.session.as_str())
+        .bind(kind)
+        .bind(look.seq.cast_signed())
+        .bind(&look.record_hash)
+        .bind(&look.format)
+        .bind(&look.digest)
+        .bind(&*look.state);
+    connection.change_rows(KEEPING, statement).await.map(drop)
+}
+
+pub(crate) async fn find_look<C: SqlConnection>(
+    connection: &mut C,
+    session: &SessionId,
+    kind: &str,
+) -> Result<Option<SessionSnapshot>, StoreError> {
+    let statement = SqlStatement::new(FIND_LOOK).bind(session.as_str()).bind(kind);
+    let rows = connection.fetch_rows(READING, statement).await?;
+    rows.first().map(|row| read_snapshot(row, session)).transpose()
 }
 
 pub(crate) async fn drop_snapshot<C: SqlConnection>(

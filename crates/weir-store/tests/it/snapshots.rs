@@ -16,6 +16,7 @@ every_store! {
     q10_the_fold_with_the_most_facts_is_kept
     q10_no_fold_is_kept_of_what_has_no_such_journal
     q10_a_fold_is_taken_away_alone
+    q10_looks_are_kept_by_their_kinds_and_gone_with_the_session
     d9_the_fold_of_a_deleted_session_is_gone_and_does_not_come_back
 }
 
@@ -108,4 +109,35 @@ async fn d9_the_fold_of_a_deleted_session_is_gone_and_does_not_come_back(store: 
     again.write(store, 1).await;
     keep(store, &late).await;
     assert_eq!(kept(store, "one").await, None);
+}
+
+async fn q10_looks_are_kept_by_their_kinds_and_gone_with_the_session(store: &dyn Store) {
+    let mut one = Scribe::new(store, "one").await;
+    one.write(store, 5).await;
+    let session = one.lease.session.clone();
+    let look = async |kind: &str| {
+        let kept = store.read_look(&session, kind).await.expect("readable");
+        kept.map(|kept| (kept.seq, kept.state.to_string()))
+    };
+    assert_eq!(look("usage").await, None);
+    let long = "ü 🎉 \" \\ \u{0}".repeat(10_000);
+    let written =
+        [("usage", 3, "{}"), ("usage", 5, long.as_str()), ("usage", 4, "late"), ("other", 1, "x")];
+    for (kind, seq, state) in written {
+        store.write_look(kind, &snapshot("one", seq, state)).await.expect("writable");
+    }
+    assert_eq!(look("usage").await, Some((5, long.clone())));
+    assert_eq!(look("other").await, Some((1, "x".to_string())));
+    // Neither more facts than there are, nor a session that is not there.
+    store.write_look("other", &snapshot("one", 6, "y")).await.expect("nothing to keep");
+    store.write_look("usage", &snapshot("nobody", 1, "y")).await.expect("nothing to keep");
+    assert_eq!(look("other").await, Some((1, "x".to_string())));
+    let nobody = SessionId::new("nobody");
+    assert_eq!(store.read_look(&nobody, "usage").await.expect("readable"), None);
+    assert_eq!(kept(store, "one").await, None, "the fold of the session is something else");
+    store.delete_session(&session).await.expect("it exists");
+    store.write_look("usage", &snapshot("one", 5, "late")).await.expect("nothing to keep");
+    for kind in ["usage", "other"] {
+        assert_eq!(look(kind).await, None);
+    }
 }

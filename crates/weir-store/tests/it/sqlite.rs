@@ -225,6 +225,7 @@ fn downgrade(database: &Path) {
         DROP TABLE memories_said; DROP TABLE proposals; DROP TABLE kept; DROP TABLE agent_runs;
         DROP TABLE recipe_counts; DROP TABLE solved_runs; DROP TABLE usage;
         DROP TABLE asks; DROP TABLE ended_runs; DROP TABLE snapshots;
+        DROP TABLE looks;
         DROP INDEX facts_of_asks; DROP INDEX passages_place;
         CREATE INDEX passages_session ON passages (session);
         ALTER TABLE passages DROP COLUMN kind; ALTER TABLE passages DROP COLUMN ts;

@@ -66,6 +66,7 @@ pub(super) async fn fill(store: &dyn Store, session: &str) {
     store.append(append.clone()).await.expect("fits");
     scribe.wrote(&append);
     store.write_snapshot(&snapshot(session, 1, "{}")).await.expect("writable");
+    store.write_look("usage", &snapshot(session, 1, "{}")).await.expect("writable");
     fill_beside(store, session).await;
 }
 
@@ -221,6 +222,8 @@ async fn s02_a_handle_reaches_nothing_of_another_owner() {
     assert_eq!(bob.read_records(&one, 1, 9).await.expect("readable"), []);
     assert_eq!(bob.session_meta(&one).await.expect("readable"), None);
     assert_eq!(bob.read_snapshot(&one).await.expect("readable"), None);
+    assert_eq!(bob.read_look(&one, "usage").await.expect("readable"), None);
+    bob.write_look("usage", &snapshot("one", 1, "{}")).await.expect("nothing to keep");
     bob.drop_snapshot(&one).await.expect("there is none of his");
     bob.write_snapshot(&snapshot("one", 1, "{\"his\":1}")).await.expect("nothing to keep");
     let hers = ada.read_snapshot(&one).await.expect("readable");

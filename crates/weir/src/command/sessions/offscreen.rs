@@ -3,12 +3,14 @@
 
 use anyhow::ensure;
 use weir_core::ids::SessionId;
+use weir_core::record::Record;
 use weir_core::session::Session;
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_word;
-use weir_engine::ports::SessionMeta;
+use weir_engine::ports::{SessionMeta, UsageFilter};
 use weir_install::sessions::last::read_end;
 use weir_install::sessions::{SessionSummary, transcript};
+use weir_install::usage::journal::JournalUsage;
 
 /// The lines above the conversation.
 pub(in crate::command) fn summary(id: &SessionId, facts: &[PublishedFact]) -> String {
@@ -55,6 +57,36 @@ pub(in crate::command) fn check_ends(
         told += 1;
     }
     ensure!(told > 0 || facts.len() < 2, "no end of the journal can be told alone");
+    Ok(())
+}
+
+/// What was used is the same where its fold was kept and read again on the way (Q10).
+///
+/// # Errors
+/// A fold has no form as JSON, or says something else.
+pub(in crate::command) fn check_kept_usage(
+    id: &SessionId,
+    facts: &[PublishedFact],
+) -> anyhow::Result<()> {
+    let (mut whole, mut kept) = (JournalUsage::default(), JournalUsage::default());
+    for fact in facts {
+        let record = Record {
+            session: id.clone(),
+            seq: fact.seq,
+            ts: fact.ts,
+            kind: fact.event.kind().into(),
+            v: 1,
+            payload: fact.event.payload(),
+            hash: String::new(),
+        };
+        whole.apply_record(&record);
+        kept.apply_record(&record);
+        let text = serde_json::to_string(&kept.to_kept())?;
+        kept = serde_json::from_str(&text)?;
+    }
+    let (meta, all) = (meta(id, facts), UsageFilter::default());
+    let (whole, kept) = (whole.sum_days(&meta, &all), kept.sum_days(&meta, &all));
+    ensure!(whole == kept, "{kept:?} is kept of {whole:?}");
     Ok(())
 }
 

@@ -1,9 +1,12 @@
 //! PostgreSQL databases of a proof's own, made and removed by `psql`: in the server that
-//! `WEIR_TEST_POSTGRES` names, or one at 127.0.0.1:5432. Not here: a server of a test's own (`weir-test-kit`).
+//! `WEIR_TEST_POSTGRES` names, one at 127.0.0.1:5432, or one of a proof's own (`own`). Not here: what a test
+//! works with (`weir-test-kit`).
 
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
+
+pub(crate) mod own;
 
 /// Names the server; its user may make databases.
 const VARIABLE: &str = "WEIR_TEST_POSTGRES";
@@ -38,6 +41,14 @@ impl DatabaseServer {
             )
         })?;
         Ok(DatabaseServer { url })
+    }
+
+    /// The server that the variable names, if it is set.
+    ///
+    /// # Errors
+    /// It names one that does not answer.
+    pub(crate) fn named() -> anyhow::Result<Option<DatabaseServer>> {
+        std::env::var_os(VARIABLE).map(|_| DatabaseServer::find()).transpose()
     }
 
     /// Makes an empty database; an older one of this name goes.
@@ -79,7 +90,38 @@ fn with_name(url: &str, name: &str) -> anyhow::Result<String> {
     Ok(format!("{before}{host}/{name}{query}"))
 }
 
-fn ask(url: &str, sql: &str) -> anyhow::Result<()> {
+/// Where the server of a URL listens: `HOST:PORT`.
+///
+/// # Errors
+/// It is reached by a socket of its machine, and nothing can stand between.
+pub(crate) fn upstream(url: &str) -> anyhow::Result<String> {
+    let (_, rest) = split_at_authority(url)?;
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    ensure!(
+        !authority.is_empty() && !rest.contains("host="),
+        "the server has to be named by host and port, as in postgres://postgres@127.0.0.1:5432/postgres"
+    );
+    Ok(if authority.contains(':') { authority.to_owned() } else { format!("{authority}:5432") })
+}
+
+/// The same database, reached by way of `proxy`; `writer` is what the connections call themselves
+/// (`current_setting('cluster.writer')`).
+///
+/// # Errors
+/// It is no URL.
+pub(crate) fn through(url: &str, proxy: &str, writer: &str) -> anyhow::Result<String> {
+    let (before, rest) = split_at_authority(url)?;
+    let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let name = address.split_once('/').map_or("", |(_, name)| name);
+    let query = if query.is_empty() { String::new() } else { format!("{query}&") };
+    Ok(format!("{before}{proxy}/{name}?{query}options[cluster.writer]={writer}"))
+}
+
+/// What the database answers, one row a line.
+///
+/// # Errors
+/// There is no `psql`, or what the database has against it.
+pub(crate) fn ask(url: &str, sql: &str) -> anyhow::Result<String> {
     let output = Command::new("psql")
         .args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1"])
         .args(["--command", sql, "--dbname", url])
@@ -89,7 +131,7 @@ fn ask(url: &str, sql: &str) -> anyhow::Result<()> {
         .context("psql cannot be started: install the client programs of PostgreSQL")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "psql: {}", said.trim());
-    Ok(())
+    String::from_utf8(output.stdout).context("psql printed no text")
 }
 
 #[cfg(test)]
@@ -111,5 +153,20 @@ mod tests {
             assert_eq!(with_name(url, "one").expect("a URL"), named);
         }
         assert!(with_name("nothing", "one").is_err());
+    }
+
+    #[test]
+    fn d7_a_proxy_stands_between_a_replica_and_the_server() {
+        let url = "postgres://a:b@db.example.org/one?sslmode=disable";
+        assert_eq!(upstream(url).expect("a URL"), "db.example.org:5432");
+        assert_eq!(
+            through(url, "127.0.0.1:7", "r1.2").expect("a URL"),
+            "postgres://a:b@127.0.0.1:7/one?sslmode=disable&options[cluster.writer]=r1.2"
+        );
+        assert_eq!(
+            through("postgres://a@h:1/one", "127.0.0.1:7", "r1").expect("a URL"),
+            "postgres://a@127.0.0.1:7/one?options[cluster.writer]=r1"
+        );
+        assert!(upstream("postgres://a@localhost/one?host=%2Ftmp").is_err());
     }
 }

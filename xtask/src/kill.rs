@@ -20,6 +20,7 @@ use clap::{Args, ValueEnum};
 
 mod check;
 mod client;
+pub(crate) mod cluster;
 mod disk;
 mod editor;
 mod house;

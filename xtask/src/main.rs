@@ -1,5 +1,5 @@
-//! `cargo xtask`: the project's own commands. Laws as a test (`tidy`), proof by SIGKILL (`kill`),
-//! figures (`bench`, `instructions`), the shape of the sources (`structure`), what ids mean (`requirements`), what a
+//! `cargo xtask`: the project's own commands. Laws as a test (`tidy`), proof by SIGKILL (`kill`) and by
+//! several servers on one database (`cluster`), figures (`bench`, `instructions`), the shape of the sources (`structure`), what ids mean (`requirements`), what a
 //! release hands out (`package`), what the library promises (`api`). Nothing here is part of the product.
 
 use std::path::{Path, PathBuf};
@@ -32,6 +32,7 @@ enum Command {
     Api(api::ApiArgs),
     Tidy(tidy::TidyArgs),
     Kill(kill::KillArgs),
+    Cluster(kill::cluster::ClusterArgs),
     Bench(bench::BenchArgs),
     Instructions(bench::instructions::InstructionsArgs),
     Order(bench::order::OrderArgs),
@@ -50,6 +51,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Api(args) => api::api(&root, &args),
         Command::Tidy(args) => tidy::tidy(&root, &args),
         Command::Kill(args) => kill::kill(&root, args),
+        Command::Cluster(args) => kill::cluster::cluster(&root, args),
         Command::Bench(args) => bench::bench(&root, &args),
         Command::Instructions(args) => bench::instructions::instructions(&root, &args),
         Command::Order(args) => bench::order::order(&root, &args),

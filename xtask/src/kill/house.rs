@@ -215,7 +215,11 @@ impl House {
     pub(super) fn serve_people(&self, database: Option<&str>) -> anyhow::Result<Command> {
         let model = format!("model = \"{}\"\n", self.model());
         let config = self.inner.join("config/weir/config.toml");
-        fs::write(config, format!("{model}{CONFIG}{SERVER_CONFIG}"))?;
+        let settings = format!("{model}{CONFIG}{SERVER_CONFIG}");
+        // A server that has them already must not find the file empty for a moment.
+        if fs::read_to_string(&config).ok().as_ref() != Some(&settings) {
+            fs::write(&config, settings)?;
+        }
         let password = self.inner.join("password");
         fs::write(&password, PASSWORD)?;
         let mut command = self.weir(&["serve", "--bind", "127.0.0.1:0", "--first-admin", ADMIN]);

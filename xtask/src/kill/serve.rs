@@ -293,11 +293,11 @@ async fn let_go_on(person: &Person, address: &str, id: &str) -> anyhow::Result<(
 }
 
 /// Whether a session, or what was said about one, is `quarantined`.
-fn is_held(told: &Value) -> bool {
+pub(super) fn is_held(told: &Value) -> bool {
     ["status", "code"].iter().any(|name| told[name] == "quarantined")
 }
 
-async fn release(person: &Person, address: &str, id: &str) -> anyhow::Result<()> {
+pub(super) async fn release(person: &Person, address: &str, id: &str) -> anyhow::Result<()> {
     let line = format!("POST /api/v1/sessions/{id}/release");
     person.call(address, &line, None).await.map(drop)
 }

@@ -29,6 +29,10 @@ update:
 kill kills="300" seed="1":
     cargo run --quiet -p xtask -- kill --kills {{kills}} --seed {{seed}}
 
+# Three real servers on one PostgreSQL, killed, stopped and cut off from it.
+cluster faults="24" seed="1":
+    cargo run --quiet -p xtask -- cluster --faults {{faults}} --seed {{seed}}
+
 # The table of docs/performance.md.
 bench:
     cargo xtask bench

@@ -149,7 +149,9 @@ impl<'a> KnownNames<'a> {
             "xtask" => {
                 let (name, main) = (words.next()?, "xtask/src/main.rs");
                 let text = self.tree.texts.iter().find(|text| text.path == main)?;
-                let known = text.text.contains(&format!("mod {name};"));
+                // A module of the program, or of one of its modules, which the program calls.
+                let ways = [format!("mod {name};"), format!("::{name}(&root")];
+                let known = ways.iter().any(|way| text.text.contains(way));
                 return (!known).then(|| format!("cargo xtask has no {name}"));
             }
             _ => return None,
@@ -225,7 +227,7 @@ mod tests {
                 "crates/weir-web/src/lib.rs",
                 "mod floor;\nfn fetch() {}\nmacro_rules! every { () => {} }\n",
             ),
-            ("xtask/src/main.rs", "mod tidy;\n"),
+            ("xtask/src/main.rs", "mod tidy;\nfn main() { kill::cluster::cluster(&root, args) }\n"),
             ("scenarios/gate/z02_x.md", "# X\n"),
         ];
         let root = Path::new("no/such/folder");
@@ -276,6 +278,7 @@ mod tests {
             "`UPDATE=1 cargo test -p\nweir-core g3_`",
             "`cargo test -p weir-core policy`",
             "`cargo xtask tidy`",
+            "`cargo xtask cluster`",
             "`cargo build -p weir`",
         ] {
             assert_eq!(of(there), Vec::<String>::new(), "{there}");

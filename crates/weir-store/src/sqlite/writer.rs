@@ -356,7 +356,7 @@ impl WriterThread {
     }
 
     /// Gives it, after what is owed of an earlier one was given back.
-    fn take_lease(&mut self, session: &SessionId, owner: &str) -> Result<Lease, StoreError> {
+    fn take_lease(&mut self, session: &SessionId, owner: &LeaseOwner) -> Result<Lease, StoreError> {
         self.give_back_owed(|lease| lease.session == *session)?;
         self.without_sync(|me| me.acquire_lease(session, owner))
     }

@@ -56,7 +56,7 @@ pub(super) async fn run_server(
     // From before anybody is told of it: whoever ends it then ends it in order.
     let signals = TerminationSignals::new()?;
     let _presence = announce_server(&state, &server_presence(&app, server.address(), &database));
-    announce_address(&app, server.address(), args.quiet).await?;
+    announce_address(&app, server.address(), args.quiet).await;
     let signals = stream::unfold(signals, |mut signals| async move {
         signals.next().await;
         Some(((), signals))
@@ -95,20 +95,27 @@ fn describe_store_damage(state: &Path) -> Option<String> {
     Some(format!("the sessions in {} cannot be used: {error}", state.display()))
 }
 
-/// Says where it listens and, as long as there is no account, the code for making the first.
-async fn announce_address(app: &App, address: SocketAddr, quiet: bool) -> anyhow::Result<()> {
+/// Says where it listens and, as long as there is no account, the code for making the first. It serves
+/// already: a database that does not answer now is no reason to end.
+async fn announce_address(app: &App, address: SocketAddr, quiet: bool) {
     let scheme = if app.options.tls.is_some() { "https" } else { "http" };
     let here = format!("{scheme}://{address}");
     if !quiet {
         terminal::err_line(&format!("listening on {here}"));
     }
-    if let Some(code) = app.setup_code().await.map_err(usage)? {
-        let open = app.options.public_url.clone().unwrap_or(here);
-        terminal::err_line(&format!(
-            "setup code: {code} (open {open}/setup; the code is valid for one day)"
-        ));
+    match app.setup_code().await {
+        Ok(None) => {}
+        Ok(Some(code)) => {
+            let open = app.options.public_url.clone().unwrap_or(here);
+            terminal::err_line(&format!(
+                "setup code: {code} (open {open}/setup; the code is valid for one day)"
+            ));
+        }
+        Err(why) => terminal::err_line(&format!(
+            "whether there is an account is not known: {why}. If there is none yet, start the server again for the \
+             code that makes the first"
+        )),
     }
-    Ok(())
 }
 
 /// Makes the account that was asked for, where there is none.

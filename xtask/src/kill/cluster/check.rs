@@ -35,6 +35,10 @@ pub(super) fn writers(rows: &[Written]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut owners: BTreeMap<u64, &str> = BTreeMap::new();
     for (number, row) in (1_u64..).zip(rows) {
+        if row.writer.is_empty() {
+            findings.push(broken(row, "nobody knows which process wrote it"));
+            return findings;
+        }
         let owner = *owners.entry(row.epoch).or_insert(&row.writer);
         if owner != row.writer {
             findings.push(broken(row, &format!("{owner} wrote in epoch {} too", row.epoch)));

@@ -209,6 +209,10 @@ impl CommandWatch {
         let id = call.id;
         let compared = self
             .with_state(move |state, context| {
+                // It has ended, whatever comes of the comparison: its editor is asked again.
+                if !goes_on && state.job.is_none() {
+                    context.workspace.wake_editor(&context.session);
+                }
                 let base = state.open_baseline(context)?;
                 let opening = base.opening.clone().filter(|opening| opening.call == id);
                 let opening = opening.ok_or("what was kept before it is gone")?;
@@ -229,9 +233,6 @@ impl CommandWatch {
                 )?;
                 if goes_on {
                     state.job = Some(opening.clone());
-                }
-                if state.job.is_none() {
-                    context.workspace.wake_editor(&context.session);
                 }
                 // What this one made is not the job's.
                 if let Some(job) = state.job.as_mut() {

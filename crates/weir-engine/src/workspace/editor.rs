@@ -97,6 +97,7 @@ impl Workspace {
         let editor = self.editor.as_ref()?;
         // An editor is not asked about what lies outside, whoever allowed it.
         located.spot.root?;
+        let begun = running::begun();
         if running::may_be_swapped(&located.spot.real) {
             return None;
         }
@@ -105,6 +106,9 @@ impl Workspace {
         let told = editor.read_text(&located.spot.real, max)?;
         // Another process may have swapped the file for a link while it was asked: then this is the text of
         // something else.
+        if running::begun() != begun {
+            return None;
+        }
         if self.image_of(located).ok()? != saved.image() {
             return None;
         }
@@ -135,7 +139,9 @@ impl Workspace {
             let FileContent::File { bytes, .. } = &unsaved else { continue };
             let text = String::from_utf8_lossy(bytes);
             // As late as can be: an editor would follow a link that stands there by now.
-            if self.image_of(&located)? != saved.image() {
+            if running::may_be_swapped(&located.spot.real)
+                || self.image_of(&located)? != saved.image()
+            {
                 continue;
             }
             let is_saved = editor.write_text(&located.spot.real, &text);

@@ -4,12 +4,16 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use weir_core::ids::SessionId;
 
 /// Those of all workspaces; one that is gone is left out.
 static KNOWN: Mutex<Vec<Weak<RunningSessions>>> = Mutex::new(Vec::new());
+
+/// See [`begun`].
+static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 /// Sessions of one workspace that have a command or a job running.
 #[derive(Debug)]
@@ -30,6 +34,7 @@ impl RunningSessions {
 
     pub(super) fn begin(&self, session: &SessionId) {
         lock(&self.sessions).insert(session.clone());
+        BEGUN.fetch_add(1, Ordering::SeqCst);
     }
 
     pub(super) fn end(&self, session: &SessionId) {
@@ -39,6 +44,11 @@ impl RunningSessions {
     fn may_swap(&self, path: &Path) -> bool {
         self.roots.iter().any(|root| path.starts_with(root)) && !lock(&self.sessions).is_empty()
     }
+}
+
+/// How often something began to run, in all workspaces: whoever looks twice sees what came between.
+pub(super) fn begun() -> u64 {
+    BEGUN.load(Ordering::SeqCst)
 }
 
 /// Whether something runs where this file lies.

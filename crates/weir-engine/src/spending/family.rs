@@ -80,6 +80,7 @@ impl FamilySeat {
                 Event::ModelReplied(_)
                     | Event::ModelRetried(_)
                     | Event::ModelFailed(_)
+                    | Event::ContextCondensing(_)
                     | Event::RunFinished(_)
             )
         };

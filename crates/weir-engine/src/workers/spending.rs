@@ -41,6 +41,7 @@ impl Workers {
         let (family, session) = (&self.context.resources.family, &self.context.session);
         let at_most = spending::most_used_by_request(model, tokens);
         let reserved = tokio::select! {
+            biased;
             () = cancel.cancelled() => return SpendingOutcome::Cancelled,
             reserved = family.reserve(session, at_most) => reserved,
         };

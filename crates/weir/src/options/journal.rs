@@ -67,8 +67,8 @@ pub(crate) struct SessionsShowArgs {
     /// Show every event, including approvals, checkpoints and model requests
     #[arg(long)]
     pub(crate) all: bool,
-    /// Show only the last N entries of the conversation, and not what was done in all runs: as quick for a
-    /// long session as for a short one
+    /// Show only the last N entries of the conversation, and not what was done in all runs: quick for a long
+    /// session too
     #[arg(long, value_name = "N", conflicts_with = "all")]
     pub(crate) last: Option<usize>,
     /// Show a session of another agent, which `weir import` took

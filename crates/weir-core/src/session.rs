@@ -543,6 +543,10 @@ impl Session {
     pub fn leases(&self) -> &[LeaseGrant] {
         &self.leases
     }
+    /// How many leases were granted in it, those included that are gone.
+    pub fn leases_granted(&self) -> u32 {
+        self.next.lease
+    }
     /// The tasks of the session: what persons said, or the task that the agent above gave it.
     /// Whether its calls fit that is asked of a judge; no right follows from it.
     pub fn requested_tasks(&self) -> &[String] {

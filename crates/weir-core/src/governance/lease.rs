@@ -38,6 +38,11 @@ pub struct AnswerRight {
 }
 
 impl AnswerRight {
+    /// Whether a session that begins with it has it as its first lease.
+    pub fn is_lease(&self) -> bool {
+        self.clone().into_lease(1).is_some()
+    }
+
     /// The lease that it is; none where no rule can name the address.
     pub(crate) fn into_lease(self, lease: u32) -> Option<LeaseGrant> {
         // In a rule it would be everybody there; as the name of an address it is somebody.

@@ -10,10 +10,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use weir_core::event::{AlertName, Decision, Event, LimitLevel, RunStatus};
+use weir_core::governance::lease::AnswerRight;
 use weir_core::governance::rules::Rule;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp};
 use weir_core::profile::LimitName;
 use weir_core::session::{SentInput, SentInputs, Session, SessionConfig};
+use weir_core::tool::ResultEffect;
 
 use super::LiveSession;
 use crate::hub::PublishedFact;
@@ -82,6 +84,8 @@ impl SessionState {
             run: session.run(),
             ended: session.last_run_finished().map(|end| end.status),
             cancelled: session.is_run_cancelled(),
+            leases: session.leases().iter().map(|grant| grant.lease).collect(),
+            leases_granted: session.leases_granted(),
             queued: session.queued_inputs().iter().map(|queued| queued.input).collect(),
             sent: session.all_sent().clone(),
             // No run is on at the first fact.
@@ -99,7 +103,14 @@ impl SessionState {
     pub fn hear_fact(&mut self, fact: &PublishedFact) {
         self.facts = fact.seq;
         match fact.event.as_ref() {
-            Event::SessionOpened(f) => self.config = Some(f.config.clone()),
+            Event::SessionOpened(f) => {
+                self.config = Some(f.config.clone());
+                // The right to answer whose mail began it is the session's first.
+                if f.config.answer.as_ref().is_some_and(AnswerRight::is_lease) {
+                    self.leases_granted += 1;
+                    self.leases.insert(self.leases_granted);
+                }
+            }
             Event::SessionConfigured(f) => self.config = Some(f.config.clone()),
             Event::ProfileSwitched(f) => self.config = Some(f.config.clone()),
             Event::ModelSwitched(f) => self.config = f.config.clone().or(self.config.take()),
@@ -114,10 +125,28 @@ impl SessionState {
             Event::LeaseRevoked(f) => {
                 self.leases.remove(&f.lease);
             }
-            Event::ModelReplied(_) | Event::CallFinished(_) => self.has_progressed = true,
+            Event::ModelReplied(_) => self.has_progressed = true,
+            Event::CallFinished(f) => {
+                self.has_progressed = true;
+                self.hear_of_tools(&f.news);
+            }
             _ => self.hear_of_inputs(fact),
         }
         self.has_progressed |= self.run.is_none();
+    }
+
+    /// Tools that came and went stand in the settings of a session, and in no fact that tells them (T5).
+    fn hear_of_tools(&mut self, news: &[ResultEffect]) {
+        let Some(config) = &mut self.config else { return };
+        for effect in news {
+            match effect {
+                ResultEffect::Made { tool } => {
+                    SessionConfig::add_dynamic_tool(config, tool);
+                }
+                ResultEffect::Unmade { name } => SessionConfig::remove_dynamic_tool(config, name),
+                _ => (),
+            }
+        }
     }
 
     fn hear_of_inputs(&mut self, fact: &PublishedFact) {
@@ -159,6 +188,14 @@ impl SessionState {
                 }
                 let asked = self.approvals.entry(f.approval.clone()).or_default();
                 asked.resolution = Some(resolved(&f.by, Some(f.decision)));
+                // From then on they are rules of the session, and no fact tells its settings anew.
+                if f.decision == Decision::Always
+                    && let Some(config) = &mut self.config
+                {
+                    for rule in &asked.rules {
+                        Arc::make_mut(config).rules.add(rule.clone());
+                    }
+                }
             }
             Event::AgentAnswered(f) => {
                 let asked = self.approvals.entry(f.approval.clone()).or_default();

@@ -332,6 +332,7 @@ impl Setting<'_> {
         findings.extend(journal::succeeds(&place.house, &["replay", &file.to_string_lossy()])?);
         findings.extend(kill_check::whole(&journal, &told.facts));
         findings.extend(kill_check::runs_ended(&journal));
+        findings.extend(check::failed(&journal));
         findings.extend(check::letters(&journal, &told.letters));
         let own = |(approval, _): &&(String, Value)| approval.starts_with(&told.session);
         let approvals: Vec<(String, Value)> = seen.approvals.iter().filter(own).cloned().collect();

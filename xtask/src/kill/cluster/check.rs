@@ -81,6 +81,19 @@ pub(super) fn kept(rows: &[Written], hashes: &[(u64, String)]) -> Vec<Finding> {
     findings
 }
 
+/// Runs that came to nothing: a disturbed cluster is no reason for one.
+pub(super) fn failed(journal: &[Value]) -> Vec<Finding> {
+    let has_failed = |fact: &&Value| {
+        fact["kind"] == "run.finished"
+            && (fact["status"] == "failed" || fact["status"] == "interrupted")
+    };
+    let told = |fact: &Value| {
+        let what = format!("a run ended as {}: {}", fact["status"], fact["error"]);
+        Finding::new(Fault::Unfinished, what)
+    };
+    journal.iter().filter(has_failed).map(told).collect()
+}
+
 /// Every letter that somebody was told is taken stands in the journal, once, and a run that was told it has
 /// ended, or the journal says that it was taken back.
 pub(super) fn letters(journal: &[Value], told: &[String]) -> Vec<Finding> {
@@ -216,6 +229,16 @@ mod tests {
         assert_eq!(faults(&writers(&gap)), [Fault::BrokenJournal], "a fact too few");
         let late = [row(1, 1, "r1.1"), Written { at: 0.5, ..row(2, 1, "r1.1") }];
         assert_eq!(faults(&writers(&late)), [Fault::BrokenJournal], "out of order");
+        let nobody = [row(1, 1, ""), row(2, 2, "")];
+        assert_eq!(faults(&writers(&nobody)), [Fault::BrokenJournal], "nobody knows by whom");
+    }
+
+    #[test]
+    fn d7_a_run_that_failed_is_no_answer() {
+        let run =
+            |status: &str| json!({ "kind": "run.finished", "status": status, "error": "why" });
+        assert!(failed(&[run("completed"), run("cancelled"), run("limit")]).is_empty());
+        assert_eq!(faults(&failed(&[run("failed"), run("interrupted")])), [Fault::Unfinished; 2]);
     }
 
     #[test]

@@ -507,10 +507,13 @@ fn end_of_private_key(text: &str, at: usize) -> Option<(Range<usize>, &'static s
     const BEFORE_MAX: usize = 12;
     const KEY_RUN_MIN: usize = 40;
     let (label, _) = text[at..].strip_prefix("-----END ")?.split_once("-----")?;
-    let mut from = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    if !label.contains("PRIVATE KEY") || label.len() > HEADER_MAX || at - from > BEFORE_MAX {
+    if !label.contains("PRIVATE KEY") || label.len() > HEADER_MAX {
         return None;
     }
+    // Only so far back: a text without lines would be read again from each place.
+    let near = at.saturating_sub(BEFORE_MAX + 1);
+    let line = text.as_bytes()[near..at].iter().rposition(|byte| *byte == b'\n');
+    let mut from = line.map(|end| near + end + 1).or((at <= BEFORE_MAX).then_some(0))?;
     let is_of_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     let longest = |line: &str| line.split(|c| !is_of_key(c)).map(str::len).max().unwrap_or(0);
     let (mut is_key, mut is_last) = (false, true);

@@ -82,6 +82,12 @@ fn z10_many_beginnings_of_tokens_are_read_once() {
         let clean = redacted(&format!("{many} AKIAIOSFODNN7EXAMPLE"), &[]);
         assert!(clean.ends_with(" [redacted: AWS key id]"), "{text}");
     }
+    // Each of them looked for the beginning of the one line.
+    for text in ["-----END ", "-----END PRIVATE KEY-----"] {
+        let many = text.repeat(200_000);
+        let clean = redacted(&format!("{many} AKIAIOSFODNN7EXAMPLE"), &[]);
+        assert!(clean.ends_with(" [redacted: AWS key id]"), "{text}");
+    }
     let mixed = "sk-sk-proj-abcdefghij0123456789xyz sk-abcdefghijklmnopqrstuv";
     assert_eq!(redacted(mixed, &[]), "[redacted: API key] sk-abcdefghijklmnopqrstuv");
 }

@@ -183,8 +183,13 @@ fn read_line(line: &[u8]) -> ReadMessage {
     let Ok(value) = serde_json::from_slice::<Value>(line) else {
         return refuse_line(&Value::Null, PARSE_ERROR, "Parse error: the line is not JSON");
     };
-    let id = value.get("id").filter(|id| id.is_string() || id.is_number());
+    if let Some(answer) = read_answer_without_error(&value) {
+        return ReadMessage::Message(Box::new(answer));
+    }
     let is_named = value.get("method").is_some_and(Value::is_string);
+    // An answer has an id of ours, which may be one of theirs too.
+    let is_answer = !is_named && ["result", "error"].iter().any(|part| value.get(part).is_some());
+    let id = value.get("id").filter(|id| !is_answer && (id.is_string() || id.is_number()));
     match (id, is_named) {
         // A notification is never answered, and one that nobody knows means nothing.
         (None, true) if value.get("id").is_none() => ReadMessage::Nothing,
@@ -194,6 +199,18 @@ fn read_line(line: &[u8]) -> ReadMessage {
             refuse_line(id.unwrap_or(&Value::Null), INVALID_REQUEST, why)
         }
     }
+}
+
+/// An answer that says `"error": null` beside its result, as some programs write it.
+fn read_answer_without_error(value: &Value) -> Option<RxJsonRpcMessage<RoleServer>> {
+    let fields = value.as_object()?;
+    let is_answer = fields.contains_key("result") && !fields.contains_key("method");
+    if !is_answer || !fields.get("error")?.is_null() {
+        return None;
+    }
+    let mut fields = fields.clone();
+    fields.remove("error");
+    serde_json::from_value(Value::Object(fields)).ok()
 }
 
 fn refuse_line(id: &Value, code: i64, why: &str) -> ReadMessage {
@@ -223,6 +240,14 @@ mod tests {
             ("{\"a\":1}", Value::Null, INVALID_REQUEST),
             ("{\"jsonrpc\":\"2.0\",\"id\":7}", json!(7), INVALID_REQUEST),
             ("{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":5}", json!("x"), INVALID_REQUEST),
+            // An answer to us: its id says nothing about a request of theirs.
+            (
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}",
+                Value::Null,
+                INVALID_REQUEST,
+            ),
+            ("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":5}", Value::Null, INVALID_REQUEST),
+            ("{\"id\":1,\"result\":{},\"error\":null}", Value::Null, INVALID_REQUEST),
         ] {
             let answer = refusal(line).unwrap_or_else(|| panic!("{line}: no answer"));
             assert_eq!(answer["jsonrpc"], "2.0", "{line}");
@@ -238,5 +263,14 @@ mod tests {
         ] {
             assert_eq!(refusal(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn r2_an_answer_with_an_error_that_is_null_is_an_answer() {
+        let line = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":null}";
+        let ReadMessage::Message(message) = read_line(line) else { panic!("it is a message") };
+        let written = serde_json::to_value(&message).expect("it can be written");
+        assert_eq!(written["id"], 1, "{written}");
+        assert!(written.get("error").is_none() && written.get("result").is_some(), "{written}");
     }
 }

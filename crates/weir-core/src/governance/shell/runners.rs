@@ -7,7 +7,7 @@ use super::ShellWord;
 use super::reach::{FIND_OPTIONS, head_name};
 
 /// Shortest beginning of a long option that is taken for it: many programs take them cut short.
-const CUT_CHARS_MIN: usize = 4;
+const CUT_CHARS_MIN: usize = 3;
 
 /// How some programs are told what to run.
 struct RunnerOptions {
@@ -113,6 +113,25 @@ const MAKE_PROGRAMS: &[&str] = &[
     "MAKEFILES",
 ];
 
+/// How the names of those variables of `cmake` end that are programs, or say how one is run.
+const CMAKE_PROGRAMS: &[&str] = &[
+    "_AR",
+    "_CLANG_TIDY",
+    "_COMPILER",
+    "_COMPILE_OBJECT",
+    "_CPPCHECK",
+    "_CPPLINT",
+    "_EMULATOR",
+    "_INCLUDE_WHAT_YOU_USE",
+    "_LAUNCHER",
+    "_LINKER",
+    "_MAKE_PROGRAM",
+    "_NM",
+    "_RANLIB",
+];
+/// Options of `fd` of one letter that take a value: what stands behind one in its group is that.
+const FD_VALUES: &str = "cdeEjoSt";
+
 /// Whether a command is told by an option to run another program. The first `agreed` words of it are those
 /// that a person agreed to.
 pub(in crate::governance) fn runs_by_option(words: &[ShellWord], agreed: usize) -> bool {
@@ -120,27 +139,60 @@ pub(in crate::governance) fn runs_by_option(words: &[ShellWord], agreed: usize) 
     let name = head_name(head);
     let after = words.get(agreed.max(1)..).unwrap_or_default();
     if matches!(name, "find" | "fd" | "fdfind") {
-        return after.iter().any(|word| is_of_find(&word.text));
+        let is_fd = name != "find";
+        return after
+            .iter()
+            .any(|word| is_option_of_find(&word.text) || (is_fd && is_group_of_fd(&word.text)));
     }
     // What stands behind it is no option of this program.
     let end = after.iter().position(|word| word.text == "--").unwrap_or(after.len());
     let after = &after[..end];
-    let known = RUNNERS.iter().find(|known| known.programs.contains(&name));
-    after.iter().any(|word| known.is_some_and(|known| known.tells_program(&word.text)))
+    is_told(name, after)
         || match name {
             "git" => git_runs_by_option(words, agreed),
             "make" | "gmake" => after.iter().any(|word| is_program_of_make(&word.text)),
+            "cmake" => {
+                after.iter().any(|word| is_program_of_cmake(&word.text))
+                    || build_runs_by_option(words, agreed)
+            }
             // `tar xIf PROGRAM FILE`: the first word is a group without a dash.
             "tar" | "gtar" => agreed < 2 && words.get(1).is_some_and(|word| is_group(&word.text)),
             _ => false,
         }
 }
 
-fn is_of_find(text: &str) -> bool {
+/// Whether one of these words is an option by which the program is told what to run.
+fn is_told(program: &str, words: &[ShellWord]) -> bool {
+    let known = RUNNERS.iter().find(|known| known.programs.contains(&program));
+    known.is_some_and(|known| words.iter().any(|word| known.tells_program(&word.text)))
+}
+
+fn is_option_of_find(text: &str) -> bool {
     let name = text.split('=').next().unwrap_or(text);
-    // `fd -Hx`; what is longer is a test of `find`: `-xdev`.
-    let group = text.strip_prefix('-').filter(|group| group.len() < CUT_CHARS_MIN);
-    FIND_OPTIONS.contains(&name) || group.is_some_and(|group| group.contains(['x', 'X']))
+    FIND_OPTIONS.contains(&name)
+}
+
+/// Whether a group of letters has one that runs a program: `fd -Hx`. Tests of `find` look the same: `-xdev`.
+fn is_group_of_fd(text: &str) -> bool {
+    let group = text.strip_prefix('-').filter(|group| !group.starts_with('-')).unwrap_or_default();
+    group.chars().take_while(|letter| !FD_VALUES.contains(*letter)).any(|c| matches!(c, 'x' | 'X'))
+}
+
+/// Whether what `cmake --build` hands on to a program that builds, behind `--`, runs another one. It may be
+/// `make`, and is judged as its words are.
+fn build_runs_by_option(words: &[ShellWord], agreed: usize) -> bool {
+    let end = words.iter().position(|word| word.text == "--").unwrap_or(words.len());
+    let behind = words.get(agreed.max(end + 1)..).unwrap_or_default();
+    is_told("make", behind) || behind.iter().any(|word| is_program_of_make(&word.text))
+}
+
+/// Whether a word sets a variable of `cmake` that is run: `-DCMAKE_C_COMPILER=…`, `-DGIT_EXECUTABLE:PATH=…`.
+fn is_program_of_cmake(text: &str) -> bool {
+    let set = text.strip_prefix("-D").unwrap_or(text);
+    let Some((name, _)) = set.split_once('=') else { return false };
+    let name = name.split(':').next().unwrap_or(name);
+    let is_program = CMAKE_PROGRAMS.iter().any(|end| name.ends_with(end));
+    name.ends_with("_EXECUTABLE") || (name.starts_with("CMAKE_") && is_program)
 }
 
 fn is_group(text: &str) -> bool {
@@ -239,6 +291,16 @@ mod tests {
             ("npm run lint --script-shell=./x", 3),
             ("cmake -E env id", 1),
             ("cmake -DCMAKE_C_COMPILER_LAUNCHER=./x .", 1),
+            ("cmake -DCMAKE_C_COMPILER=./x .", 1),
+            ("cmake -D CMAKE_CXX_COMPILER:FILEPATH=./x .", 1),
+            ("cmake -DCMAKE_MAKE_PROGRAM=./x .", 1),
+            ("cmake -DGIT_EXECUTABLE=./x .", 1),
+            ("cmake --build b -- '--eval=$(shell id)'", 1),
+            ("cmake --build b -- SHELL=./x", 2),
+            ("cmake --build b -- SHELL=./x", 4),
+            ("fd -HIux id", 1),
+            ("fd -HIuX id", 1),
+            ("git push --e=./x", 2),
             ("ctest -S ./x", 1),
         ] {
             assert!(runs(line, agreed), "{line}");
@@ -258,6 +320,9 @@ mod tests {
             ("npm run lint -- --git", 3),
             ("npm install --global x", 2),
             ("cmake -S . -B build -DENABLE_X=ON", 1),
+            ("cmake -DCMAKE_BUILD_TYPE=Debug -DCMAKE_EXPORT_COMPILE_COMMANDS=ON .", 1),
+            ("cmake --build b --target x -- -j4 -k V=1", 1),
+            ("fd -HIu -tx -exml name", 1),
             ("go test ./... -run X", 2),
             ("ls --eval", 1),
         ] {

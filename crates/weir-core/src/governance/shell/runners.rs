@@ -92,6 +92,20 @@ const GIT_LONG: &[&str] =
     &["--exec", "--extcmd", "--open-files-in-pager", "--receive-pack", "--upload-pack"];
 /// Options before the command of git by which anything can be run.
 const GIT_BEFORE: &[&str] = &["-c", "--config-env", "--exec-path"];
+/// Options before the command of git whose value is the next word.
+const GIT_VALUES: &[&str] = &[
+    "-C",
+    "-c",
+    "--attr-source",
+    "--config-env",
+    "--exec-path",
+    "--git-dir",
+    "--namespace",
+    "--super-prefix",
+    "--work-tree",
+];
+/// Options that put hooks into a new repository, or set what it is configured with.
+const GIT_CLONE_LONG: &[&str] = &["--config", "--template"];
 /// Variables of `make` that are programs, or say how one is run.
 const MAKE_PROGRAMS: &[&str] = &[
     "AR",
@@ -224,21 +238,32 @@ fn is_long(text: &str, option: &str) -> bool {
 }
 
 fn git_runs_by_option(words: &[ShellWord], agreed: usize) -> bool {
-    let is_value = |at: usize| matches!(words[at - 1].text.as_str(), "-C" | "-c" | "--git-dir");
-    let command = (1..words.len()).find(|at| !words[*at].text.starts_with('-') && !is_value(*at));
-    let command = command.unwrap_or(words.len());
+    let command = command_of_git(words);
     let before = words.get(agreed.max(1)..command).unwrap_or_default();
     let sets = |word: &ShellWord| GIT_BEFORE.iter().any(|option| is_long(&word.text, option));
     let after = words.get(agreed.max(command + 1)..).unwrap_or_default();
     let end = after.iter().position(|word| word.text == "--").unwrap_or(after.len());
-    let letters = match words.get(command).map(|word| word.text.as_str()) {
-        Some("clone" | "ls-remote") => "u",
-        Some("rebase" | "difftool") => "x",
-        Some("grep") => "O",
-        _ => "",
+    let (own, letters): (&[&str], &str) = match words.get(command).map(|word| word.text.as_str()) {
+        Some("clone") => (GIT_CLONE_LONG, "uc"),
+        Some("init") => (&["--template"], ""),
+        Some("ls-remote") => (&[], "u"),
+        Some("rebase" | "difftool") => (&[], "x"),
+        Some("grep") => (&[], "O"),
+        _ => (&[], ""),
     };
     let options = RunnerOptions { long: GIT_LONG, letters, ..options_of(&["git"]) };
-    before.iter().any(sets) || after[..end].iter().any(|word| options.tells_program(&word.text))
+    let is_own = |word: &ShellWord| own.iter().any(|option| is_long(&word.text, option));
+    before.iter().any(sets)
+        || after[..end].iter().any(|word| options.tells_program(&word.text) || is_own(word))
+}
+
+/// Where the command of git stands, behind the options of git itself.
+fn command_of_git(words: &[ShellWord]) -> usize {
+    let mut at = 1;
+    while let Some(word) = words.get(at).filter(|word| word.text.starts_with('-')) {
+        at += 1 + usize::from(GIT_VALUES.contains(&word.text.as_str()));
+    }
+    at.min(words.len())
 }
 
 /// Whether a word sets a variable of `make` that is run: `CC=…`, `X!=…`, or a value that is computed.
@@ -276,6 +301,15 @@ mod tests {
             ("git fetch --upload=./x", 2),
             ("git -c core.pager=x log", 1),
             ("git -C a -c core.pager=x log", 1),
+            ("git --work-tree . -c core.pager=./x -p log", 1),
+            ("git --namespace a --attr-source b -c core.pager=./x log", 1),
+            ("git -C -C clone -u ./x a", 1),
+            ("git clone -c core.sshCommand=./x a", 2),
+            ("git clone -qc protocol.ext.allow=always a", 1),
+            ("git clone --config core.sshCommand=./x a", 2),
+            ("git clone --template=./t a", 2),
+            ("git init --template=./t", 2),
+            ("git init --t ./t", 1),
             ("git rebase -ix ./x", 2),
             ("tar xf a.tar --to-command=./x", 1),
             ("tar -I ./x -cf a b", 1),
@@ -305,10 +339,17 @@ mod tests {
         ] {
             assert!(runs(line, agreed), "{line}");
         }
+    }
+
+    #[test]
+    fn c3_an_option_that_runs_no_program_is_not_taken_for_one_that_does() {
         for (line, agreed) in [
             ("make test V=1 PREFIX=/usr -j4 -k", 1),
             ("git push -u origin main", 2),
             ("git switch -c new", 2),
+            ("git --git-dir a --work-tree b switch -c new", 1),
+            ("git clone --depth 1 a b", 2),
+            ("git commit --template=words", 2),
             ("git commit -c HEAD --amend", 2),
             ("git cherry-pick --continue", 2),
             ("git checkout -- --exec", 2),

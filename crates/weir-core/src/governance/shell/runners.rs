@@ -20,22 +20,27 @@ struct RunnerOptions {
     first: &'static str,
     /// What tells it wherever it stands in a word, in small letters.
     inside: &'static [&'static str],
+    /// How it is told of another file with what it does: a letter and long options. One inside the
+    /// workspace is as its usual file.
+    file: (Option<char>, &'static [&'static str]),
 }
 
 /// `programs` of which nothing is known yet.
 const fn options_of(programs: &'static [&'static str]) -> RunnerOptions {
-    RunnerOptions { programs, long: &[], letters: "", first: "", inside: &[] }
+    RunnerOptions { programs, long: &[], letters: "", first: "", inside: &[], file: (None, &[]) }
 }
 
 const RUNNERS: &[RunnerOptions] = &[
     RunnerOptions {
-        long: &["--eval", "--file", "--makefile"],
-        letters: "Ef",
+        long: &["--eval"],
+        letters: "E",
+        file: (Some('f'), &["--file", "--makefile"]),
         ..options_of(&["make", "gmake"])
     },
     RunnerOptions {
-        long: &["--shell", "--shell-arg", "--command", "--chooser", "--justfile"],
-        letters: "cf",
+        long: &["--shell", "--shell-arg", "--command", "--chooser"],
+        letters: "c",
+        file: (Some('f'), &["--justfile"]),
         ..options_of(&["just"])
     },
     RunnerOptions { letters: "f", ..options_of(&["ninja"]) },
@@ -76,15 +81,46 @@ const RUNNERS: &[RunnerOptions] = &[
         ..options_of(&["tar", "gtar"])
     },
     RunnerOptions { long: &["--rsh", "--rsync-path"], letters: "e", ..options_of(&["rsync"]) },
-    RunnerOptions {
-        letters: "FS",
-        inside: &["proxycommand", "localcommand", "knownhostscommand"],
-        ..options_of(&["ssh", "scp", "sftp"])
-    },
     RunnerOptions { long: &["--unzip-command"], letters: "T", ..options_of(&["zip"]) },
     RunnerOptions { long: &["--pre", "--hostname-bin"], ..options_of(&["rg"]) },
     RunnerOptions { long: &["--compress-program"], ..options_of(&["sort"]) },
     RunnerOptions { long: &["--filter"], ..options_of(&["split"]) },
+];
+
+/// How `ssh` and its like are told what to run on this machine.
+struct SshOptions {
+    program: &'static str,
+    /// Letters that take a value, the rest of their word or the next one.
+    values: &'static str,
+    /// Letters that run a program, load a library or name a file that says so.
+    tells: &'static str,
+    /// What stands behind the host is a command for the other machine.
+    has_command: bool,
+}
+
+const SSH_OPTIONS: &[SshOptions] = &[
+    // `-P` takes no value in older versions: nobody can tell what the next word is.
+    SshOptions {
+        program: "ssh",
+        values: "BbcDEeFIiJLlmOoPpQRSWw",
+        tells: "FIPS",
+        has_command: true,
+    },
+    SshOptions { program: "scp", values: "cDFiJloPSX", tells: "DFS", has_command: false },
+    SshOptions { program: "sftp", values: "BbcDFiJloPRSsX", tells: "DFS", has_command: false },
+];
+/// Settings of `ssh` by which it runs a program, loads a library or reads other settings; in small letters.
+const SSH_SETTINGS: &[&str] = &[
+    "include",
+    "knownhostscommand",
+    "localcommand",
+    "match",
+    "permitlocalcommand",
+    "pkcs11provider",
+    "proxycommand",
+    "securitykeyprovider",
+    "smartcarddevice",
+    "xauthlocation",
 ];
 
 /// Options of git's commands that name a program.
@@ -158,6 +194,9 @@ pub(in crate::governance) fn runs_by_option(words: &[ShellWord], agreed: usize) 
             .iter()
             .any(|word| is_option_of_find(&word.text) || (is_fd && is_group_of_fd(&word.text)));
     }
+    if let Some(options) = SSH_OPTIONS.iter().find(|options| options.program == name) {
+        return options.tell_program(words, agreed);
+    }
     // What stands behind it is no option of this program.
     let end = after.iter().position(|word| word.text == "--").unwrap_or(after.len());
     let after = &after[..end];
@@ -178,7 +217,12 @@ pub(in crate::governance) fn runs_by_option(words: &[ShellWord], agreed: usize) 
 /// Whether one of these words is an option by which the program is told what to run.
 fn is_told(program: &str, words: &[ShellWord]) -> bool {
     let known = RUNNERS.iter().find(|known| known.programs.contains(&program));
-    known.is_some_and(|known| words.iter().any(|word| known.tells_program(&word.text)))
+    known.is_some_and(|known| {
+        let is_told = |(at, word): (usize, &ShellWord)| {
+            known.tells_program(&word.text) || known.tells_file_elsewhere(words, at)
+        };
+        words.iter().enumerate().any(is_told)
+    })
 }
 
 fn is_option_of_find(text: &str) -> bool {
@@ -225,6 +269,35 @@ impl RunnerOptions {
             || self.long.iter().any(|option| is_long(text, option))
             || self.inside.iter().any(|part| small.contains(part))
     }
+
+    /// Whether the word at `at` tells it of a file that may lie outside of the workspace.
+    fn tells_file_elsewhere(&self, words: &[ShellWord], at: usize) -> bool {
+        let (letter, long) = self.file;
+        let word = &words[at];
+        let group = word.text.strip_prefix('-').filter(|group| !group.starts_with('-'));
+        let value = match (group, letter) {
+            (Some(group), Some(letter)) => group.split_once(letter).map(|(_, value)| value),
+            _ if long.iter().any(|option| is_long(&word.text, option)) => {
+                Some(word.text.split_once('=').map_or("", |(_, value)| value))
+            }
+            _ => None,
+        };
+        match value {
+            None => false,
+            // It is the next word.
+            Some("") => words.get(at + 1).is_none_or(|next| next.expands || !is_inside(&next.text)),
+            Some(value) => word.expands || !is_inside(value),
+        }
+    }
+}
+
+/// Whether a path is a plain one that does not lead out of the folder it begins in.
+fn is_inside(path: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+@/".contains(c);
+    !path.is_empty()
+        && !path.starts_with(['-', '/'])
+        && path.chars().all(is_plain)
+        && path.split('/').all(|part| part != "..")
 }
 
 /// Whether `text` is a long option, whole or cut short, with its value or without. One with a single dash
@@ -235,6 +308,44 @@ fn is_long(text: &str, option: &str) -> bool {
         return name == option || name.strip_prefix('-') == Some(option);
     }
     name == option || (name.len() >= CUT_CHARS_MIN && option.starts_with(name))
+}
+
+impl SshOptions {
+    /// Whether an option behind the first `agreed` words tells it what to run here.
+    fn tell_program(&self, words: &[ShellWord], agreed: usize) -> bool {
+        let (mut at, mut has_host) = (1, false);
+        while let Some(word) = words.get(at) {
+            let group = word.text.strip_prefix('-').filter(|group| !group.is_empty());
+            // Options are read behind the host too, up to the command.
+            if has_host && self.has_command && group.is_none_or(|group| group == "-") {
+                return false;
+            }
+            has_host |= group.is_none();
+            let group = group.unwrap_or_default();
+            let value_at = group.find(|letter: char| self.values.contains(letter));
+            let (flags, value) = group.split_at(value_at.map_or(group.len(), |at| at + 1));
+            if at >= agreed && flags.contains(|letter: char| self.tells.contains(letter)) {
+                return true;
+            }
+            let takes_next = value_at.is_some() && value.is_empty();
+            at += usize::from(takes_next);
+            let setting =
+                if takes_next { words.get(at).map(|next| next.text.as_str()) } else { Some(value) };
+            let sets_program = flags.ends_with('o') && setting.is_some_and(is_program_of_ssh);
+            if at >= agreed && sets_program {
+                return true;
+            }
+            at += 1;
+        }
+        false
+    }
+}
+
+/// Whether a setting of `ssh` is one by which it runs a program: `ProxyCommand=…`, `"ProxyCommand" …`.
+fn is_program_of_ssh(setting: &str) -> bool {
+    let key = setting.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    let key = key.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or(key);
+    SSH_SETTINGS.contains(&key.to_ascii_lowercase().as_str())
 }
 
 fn git_runs_by_option(words: &[ShellWord], agreed: usize) -> bool {
@@ -368,6 +479,69 @@ mod tests {
             ("ls --eval", 1),
         ] {
             assert!(!runs(line, agreed), "{line}");
+        }
+    }
+
+    #[test]
+    fn c3_options_of_ssh_end_where_the_command_for_the_other_machine_begins() {
+        for (line, agreed) in [
+            ("ssh -o StrictHostKeyChecking=no -o ProxyCommand=id build", 1),
+            ("ssh -o ' \"ProxyCommand\" id' build", 1),
+            ("ssh -vo 'Match exec id' build", 1),
+            ("ssh -p 22 -vF ./c build", 1),
+            ("ssh -I ./x.so build", 1),
+            ("ssh build -F ./c id", 2),
+            ("ssh build -v -oPermitLocalCommand=yes id", 2),
+            ("ssh -P a build -oProxyCommand=id", 1),
+            ("ssh -- build -oProxyCommand=id", 1),
+            ("scp -pS ./x a build:", 1),
+            ("scp a -oProxyCommand=id build:", 2),
+            ("sftp -D ./x build", 1),
+        ] {
+            assert!(runs(line, agreed), "{line}");
+        }
+        for (line, agreed) in [
+            ("ssh build tail -F x", 2),
+            ("ssh build ls -lS", 2),
+            ("ssh build -oStrictHostKeyChecking=no id", 2),
+            ("ssh -p 22 -l F build tail -F x -oProxyCommand=id", 1),
+            ("ssh -o ProxyUseFdpass=no build id", 1),
+            ("ssh build -- tail -F x", 2),
+            ("ssh -F ./c build id", 3),
+            ("scp -o StrictHostKeyChecking=no -P 22 a build:S", 1),
+        ] {
+            assert!(!runs(line, agreed), "{line}");
+        }
+    }
+
+    #[test]
+    fn c3_a_file_of_make_inside_the_workspace_is_as_its_usual_one() {
+        for line in [
+            "make -f /tmp/x",
+            "make -f ../x all",
+            "make -sf a/../../x",
+            "make -f/tmp/x",
+            "make --file=/tmp/x",
+            "make --makef ~/x",
+            "make -f $X",
+            "make -f",
+            "just -f ~/x build",
+            "just --justfile=/tmp/x build",
+            "cmake --build b -- -f /tmp/x",
+            "ninja -f x",
+        ] {
+            assert!(runs(line, 1), "{line}");
+        }
+        for line in [
+            "make -f Makefile.ci test",
+            "make -sf ci/Makefile",
+            "make -fci.mk",
+            "make --file=ci/Makefile -j4",
+            "make --makefile ci.mk",
+            "just -f ci.just build",
+            "cmake --build b -- -f ci.mk",
+        ] {
+            assert!(!runs(line, 1), "{line}");
         }
     }
 }

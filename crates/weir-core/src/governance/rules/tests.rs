@@ -293,6 +293,17 @@ fn c3_allow_rules_for_commands_are_precise() {
                 "find . -exec grep a x + -exec id x +",
             ],
         ),
+        (
+            &["Shell(ssh build:*)", "Shell(cmake:*)", "Shell(git clone:*)", "Shell(make:*)"],
+            &["ssh build ls -lS", "cmake --build b -- -j4", "git clone a", "make -f ci.mk"],
+            &[
+                "ssh build -F ./c id",
+                "cmake --build b -- SHELL=./x",
+                "cmake -DCMAKE_C_COMPILER=./x .",
+                "git clone --template=./t a",
+                "make -f /tmp/x",
+            ],
+        ),
     ];
     for (texts, yes, no) in table {
         let rules = with(RuleAction::Allow, texts);

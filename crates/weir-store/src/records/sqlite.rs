@@ -12,7 +12,7 @@ use weir_engine::ports::{PutOutcome, RecordEntry, Records, StoreError};
 use crate::filesystem::{network_file_system, private_file, private_folder};
 use crate::notice::ChangeMarker;
 use crate::sql::{SqlConnection, SqlStatement, sql};
-use crate::sqlite::connect::{BUSY_TIMEOUT, connect_retrying};
+use crate::sqlite::connect::{BUSY_TIMEOUT, connect_retrying, refuse_log_alone};
 use crate::sqlite::connection::{SqliteConnection, SqliteRow};
 use crate::sqlite::connection_threads::ConnectionThreads;
 use crate::sqlite::error::database_error;
@@ -37,10 +37,12 @@ impl SqliteRecords {
     /// Opens the records of `state_dir`, which is made (for the owner alone) if it does not exist.
     ///
     /// # Errors
-    /// When folder or file cannot be used, or were written by a newer Weir.
+    /// When folder or file cannot be used, or were written by a newer Weir; the file is gone and its log
+    /// is not.
     pub async fn open(state_dir: &Path) -> Result<SqliteRecords, StoreError> {
         private_folder(state_dir)?;
         let database = state_dir.join("server.db");
+        refuse_log_alone(&database)?;
         private_file(&database)?;
         let wal = network_file_system(state_dir).is_none();
         let connect = move || connect_records(&database, wal);

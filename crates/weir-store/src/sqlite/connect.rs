@@ -175,7 +175,7 @@ impl DatabasePlace {
 
 /// Refuses to begin anew beside the log of a database that is gone: SQLite would remove the log, and
 /// what was written last may stand nowhere else.
-fn refuse_log_alone(database: &Path) -> Result<(), StoreError> {
+pub(crate) fn refuse_log_alone(database: &Path) -> Result<(), StoreError> {
     let mut log = database.as_os_str().to_owned();
     log.push("-wal");
     // The log is looked at first: whoever makes a database makes it before its log.
@@ -183,11 +183,13 @@ fn refuse_log_alone(database: &Path) -> Result<(), StoreError> {
     if !has_log || database.exists() {
         return Ok(());
     }
+    let name = database.file_name().unwrap_or_default().to_string_lossy();
     Err(StoreError::Io {
         doing: format!("opening {}", database.display()),
-        why: "it is gone, but the last facts of it are in its log, weir.db-wal: put weir.db back, or \
-              move weir.db-wal and weir.db-shm away too, to begin anew"
-            .to_string(),
+        why: format!(
+            "it is gone, but the last facts of it are in its log, {name}-wal: put {name} back, or \
+             move {name}-wal and {name}-shm away too, to begin anew"
+        ),
     })
 }
 

@@ -196,3 +196,21 @@ async fn d9_what_was_removed_is_not_left_in_the_log_of_the_server() {
     let bytes = std::fs::read(folder.path().join("server.db")).expect("readable");
     assert!(!bytes.windows(11).any(|window| window == b"xyzzysecret"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d9_a_log_of_the_server_whose_database_is_gone_is_not_thrown_away() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let records = SqliteRecords::open(folder.path()).await.expect("a new one");
+    records.put(&entry("person", "ada", "ada"), None).await.expect("writable");
+    let (database, aside) = (folder.path().join("server.db"), folder.path().join("aside.db"));
+    let log = folder.path().join("server.db-wal");
+    assert!(log.metadata().is_ok_and(|log| log.len() > 0), "it is open: its log has the entry");
+    std::fs::rename(&database, &aside).expect("it is ours");
+    let refused = SqliteRecords::open(folder.path()).await.err().expect("facts are in the log");
+    assert!(refused.to_string().contains("server.db-wal"), "{refused}");
+    assert!(!database.exists(), "no other one was made");
+    std::fs::rename(&aside, &database).expect("it is ours");
+    drop(records);
+    let records = SqliteRecords::open(folder.path()).await.expect("all of it is back");
+    assert!(records.get("person", "ada", now(0)).await.expect("readable").is_some());
+}

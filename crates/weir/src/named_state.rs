@@ -1,4 +1,4 @@
-//! What `--state-dir` names (C1): a command that only looks is not led into a new, empty store by a
+//! What `--state-dir` names (C1): a command about what is kept is not led into a new, empty store by a
 //! misspelled folder, and a run says that it makes one. Not here: opening a store.
 
 use std::path::Path;
@@ -13,13 +13,15 @@ use crate::terminal::err_message;
 /// The variable that says the same for every command. What it names is made when it is needed first.
 const VARIABLE: &str = "WEIR_STATE_DIR";
 
-/// What stands in a folder that a store was kept in.
-const KEPT: [&str; 3] = ["weir.db", "weir.db-wal", "audit"];
+/// What stands in a folder in which something was kept: by runs, by a server whose sessions may be in
+/// another database, by an import.
+const KEPT: [&str; 7] =
+    ["weir.db", "weir.db-wal", "audit", "server.db", "people", "imported", "imports"];
 
 /// Looks at the folder that the flag names, before anything is opened there.
 ///
 /// # Errors
-/// A usage error: the command looks at what is kept, and nothing is kept there.
+/// A usage error: the command is about what is kept, and nothing is kept there.
 pub(crate) fn check_named_state(
     options: &CliOptions,
     environment: &ProcessEnvironment,
@@ -31,7 +33,7 @@ pub(crate) fn check_named_state(
     if KEPT.iter().any(|name| folder.join(name).exists()) {
         return Ok(());
     }
-    if only_looks(options) {
+    if needs_kept_state(options) {
         let why = match folder.exists() {
             true => "nothing was ever kept in that folder",
             false => "there is no such folder",
@@ -49,7 +51,7 @@ pub(crate) fn check_named_state(
 }
 
 /// Whether the command is about what is kept already.
-fn only_looks(options: &CliOptions) -> bool {
+fn needs_kept_state(options: &CliOptions) -> bool {
     match &options.command {
         Some(
             CliCommand::Sessions(_)
@@ -57,8 +59,13 @@ fn only_looks(options: &CliOptions) -> bool {
             | CliCommand::Undo(_)
             | CliCommand::Audit(_)
             | CliCommand::Usage(_)
-            | CliCommand::Approvals(_),
+            | CliCommand::Approvals(_)
+            // Who stops everything must not be told that it is stopped where nothing runs.
+            | CliCommand::Pause { .. }
+            | CliCommand::Release,
         ) => true,
+        // A database that is named has what there is, whatever stands in the folder.
+        Some(CliCommand::Backup(args)) => args.database.is_none(),
         // A file that was exported is played without any store.
         Some(CliCommand::Replay(args)) => !Path::new(&args.journal).exists(),
         Some(CliCommand::Run(args)) => {

@@ -229,6 +229,15 @@ fn r8_sessions_of_other_agents_are_listed_shown_and_searched_as_foreign_text() {
 }
 
 #[test]
+fn r8_what_was_imported_into_a_folder_of_its_own_is_listed_from_there() {
+    let house = house_of("claude-code");
+    let own = house.at("own-state").display().to_string();
+    house.ok(&["import", "claude-code", "--state-dir", &own]);
+    let list = ["sessions", "list", "--imported", "--json", "--state-dir", &own];
+    assert_eq!(house.json(&list)[0]["id"], "0f1e");
+}
+
+#[test]
 fn r8_a_broken_file_is_said_and_the_rest_goes_on() {
     let house = house_of("claude-code");
     house.write("home/.claude.json", "{\n \"mcpServers\": {\n");

@@ -537,7 +537,7 @@ fn x1_no_file_of_a_result_stays_after_a_limit_or_a_failure() {
 }
 
 #[test]
-fn c1_a_misspelled_state_folder_is_an_error_for_whoever_looks_and_a_note_for_a_run() {
+fn c1_a_misspelled_state_folder_is_an_error_for_what_is_kept_and_a_note_for_a_run() {
     let house = house("says: Done.\n");
     let typo = house.at("stat").display().to_string();
     for words in [
@@ -550,6 +550,9 @@ fn c1_a_misspelled_state_folder_is_an_error_for_whoever_looks_and_a_note_for_a_r
         &["checkpoints", "list"],
         &["approvals", "list"],
         &["undo"],
+        &["pause", "something is wrong"],
+        &["release"],
+        &["backup", "weir.tar.gz"],
         &["run", "--continue", "go on"],
         &["run", "--resume", "0198", "go on"],
         &["--continue"],
@@ -571,4 +574,9 @@ fn c1_a_misspelled_state_folder_is_an_error_for_whoever_looks_and_a_note_for_a_r
     let empty = house.at("empty").display().to_string();
     let said = house.usage_error(&["sessions", "list", "--state-dir", &empty]);
     assert!(said.contains("nothing was ever kept in that folder"), "{said}");
+    // A server whose sessions are in another database keeps people alone in it.
+    house.write("of-a-server/people/ada/kept", "");
+    let of_server = house.at("of-a-server").display().to_string();
+    house.ok(&["pause", "--state-dir", &of_server]);
+    house.ok(&["release", "--state-dir", &of_server]);
 }

@@ -32,8 +32,8 @@ const MANIFEST_BYTES_MAX: u64 = 64 * 1024;
 const POSTGRES: &str = "postgres.backup";
 /// What is no data: the archives themselves, what only lives while a process does, and the list of what
 /// the keyring of this machine has, which is untrue on another one.
-const LEFT_OUT: [&str; 6] =
-    ["backups", "egress", "jobs", "trust.lock", "keys.lock", "keyring.toml"];
+const LEFT_OUT: [&str; 7] =
+    ["backups", "egress", "jobs", "trust.lock", "keys.lock", "config.lock", "keyring.toml"];
 /// What a folder with data has one of. A log whose database is gone counts: SQLite takes it for that of
 /// the database that is put beside it, and shows what it was before instead of what was restored.
 const DATA: [&str; 6] =

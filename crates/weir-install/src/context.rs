@@ -2,6 +2,7 @@
 //! command pays only for what it uses.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
@@ -323,6 +324,20 @@ impl InstallationContext {
         let files =
             ConfigFiles::for_workspace(self.installation_folders(), &self.dirs, &self.project);
         ConfigFiles { draft: self.draft.clone(), ..files }
+    }
+
+    /// Holds a file of settings, the person's own or the workspace's, until what is returned is dropped: to
+    /// be read, changed and written without losing what another program sets meanwhile.
+    ///
+    /// # Errors
+    /// The lock cannot be made, or another program has held it for ten seconds.
+    pub fn hold_config_lock(&self, path: &Path) -> anyhow::Result<File> {
+        // Beside the person's own file; nothing of it belongs into somebody's repository.
+        let folder = match path == self.config_files().project {
+            true => &self.dirs.state,
+            false => &self.installation_folders().config,
+        };
+        crate::files::hold_lock(&folder.join("config.lock"))
     }
 
     /// The settings. Read once; the person is told then what was left out: in one line what

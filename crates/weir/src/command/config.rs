@@ -131,7 +131,10 @@ fn write_setting(cx: &InstallationContext, args: &ConfigSetArgs) -> anyhow::Resu
     if args.review.is_given() && review_setting(cx, args, path)? == ReviewOutcome::Previewed {
         return Ok(());
     }
-    draft.write()?;
+    let lock = cx.hold_config_lock(path)?;
+    // Into the file as it is now: another program may have set something while this was looked at.
+    config::set_value(path, &args.key, &args.value)?;
+    drop(lock);
     still_unusable.iter().for_each(|one| err_message(&format!("warning: {one}")));
     // Read as it will be, so that what has no effect here is said now and not later; the settings may have
     // been read before, for a look at the change.

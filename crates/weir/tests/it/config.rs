@@ -1,5 +1,7 @@
 //! Settings: layers, origins, mistakes, what a workspace may not widen (C8, C5).
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 use weir_test_kit::TestInstallation;
 
@@ -280,6 +282,33 @@ fn c8_set_keeps_comments_and_checks_first() {
     assert!(house.project_config().exists());
     assert_eq!(entry(&house, "limits.max_iterations")["value"], 5);
     assert!(house.usage_error(&["config", "get", "limits.max_iteration"]).contains("did you mean"));
+}
+
+#[test]
+fn c8_of_many_changes_at_once_none_is_lost() {
+    let house = TestInstallation::new();
+    house.write(&house.user_config(), "profile = \"code\"\n");
+    let keys = ["max_iterations", "max_tool_calls", "parallel_calls", "program_steps"];
+    let keys = keys.map(|name| format!("limits.{name}"));
+    let mut changes: Vec<Vec<&str>> =
+        keys.iter().map(|key| vec!["config", "set", key.as_str(), "7"]).collect();
+    changes.push(vec!["config", "unset", "profile"]);
+    let started: Vec<_> = changes
+        .iter()
+        .map(|args| {
+            let mut command = house.command(args);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().expect("the program starts")
+        })
+        .collect();
+    for child in started {
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    for key in &keys {
+        assert_eq!(entry(&house, key)["value"], 7, "{key}");
+    }
+    assert_eq!(entry(&house, "profile")["origin"], "built in");
 }
 
 #[test]

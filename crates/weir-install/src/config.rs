@@ -255,6 +255,17 @@ pub struct WorkspaceConfig {
     origins: BTreeMap<String, SettingOrigin>,
 }
 
+/// What the sources of settings say.
+#[derive(Debug, Default)]
+pub(crate) struct ConfigSources {
+    /// Each that can be worked with, by itself.
+    pub(crate) alone: Vec<WorkspaceConfig>,
+    /// All of those together; `None`: there is none.
+    pub(crate) together: Option<WorkspaceConfig>,
+    /// What is wrong with each of the others: file and line, where it is a file.
+    pub(crate) problems: Vec<anyhow::Error>,
+}
+
 impl WorkspaceConfig {
     /// Reads and merges everything for a workspace.
     ///
@@ -335,13 +346,13 @@ impl WorkspaceConfig {
         Ok(config)
     }
 
-    /// What each source says alone, the lowest first: the files, what was made in the browser, the
-    /// environment. In the place of one that cannot be read stands what is wrong with it.
+    /// What each source says, the lowest first: the files, what was made in the browser, the environment.
+    /// What a source sets must hold over those below it, which may set the rest of a table.
     pub(crate) fn each_source(
         files: &ConfigFiles,
         environment: &ProcessEnvironment,
         made: &BrowserSettings,
-    ) -> Vec<anyhow::Result<WorkspaceConfig>> {
+    ) -> ConfigSources {
         let here = files.read_layer(&files.here, SettingOrigin::User).map(|layer| {
             layer.map(|layer| ConfigLayer { rules: layer.rules, ..ConfigLayer::default() })
         });
@@ -357,8 +368,28 @@ impl WorkspaceConfig {
             here,
             ConfigLayer::of_environment(environment),
         ];
-        let read = sources.into_iter().filter_map(Result::transpose);
-        read.map(|layer| layer.and_then(WorkspaceConfig::of_layer)).collect()
+        let mut found = ConfigSources::default();
+        let mut layers: Vec<ConfigLayer> = Vec::new();
+        for layer in sources.into_iter().filter_map(Result::transpose) {
+            let usable = layer.and_then(|layer| {
+                let alone = WorkspaceConfig::unchecked(std::slice::from_ref(&layer))?;
+                layers.push(layer);
+                let together =
+                    WorkspaceConfig::unchecked(&layers).and_then(WorkspaceConfig::checked);
+                if together.is_err() {
+                    layers.pop();
+                }
+                Ok((alone, together?))
+            });
+            match usable {
+                Ok((alone, together)) => {
+                    found.alone.push(alone);
+                    found.together = Some(together);
+                }
+                Err(error) => found.problems.push(error),
+            }
+        }
+        found
     }
 
     /// The settings that hold for somebody wherever they work: without the file of a workspace and
@@ -400,6 +431,11 @@ impl WorkspaceConfig {
 
     /// What one file alone would say: to check a change before it is written.
     fn of_layer(layer: ConfigLayer) -> anyhow::Result<WorkspaceConfig> {
+        WorkspaceConfig::unchecked(&[layer]).and_then(WorkspaceConfig::checked)
+    }
+
+    /// What these say together, later ones over earlier ones, whether or not anybody can work with it.
+    fn unchecked(layers: &[ConfigLayer]) -> anyhow::Result<WorkspaceConfig> {
         let mut config = WorkspaceConfig {
             settings: Settings::default(),
             rules: Vec::new(),
@@ -410,9 +446,13 @@ impl WorkspaceConfig {
             is_narrowed: false,
             origins: BTreeMap::new(),
         };
-        config.merge_layers(&[layer])?;
-        check::check_values(&config).map_err(usage)?;
+        config.merge_layers(layers)?;
         Ok(config)
+    }
+
+    fn checked(self) -> anyhow::Result<WorkspaceConfig> {
+        check::check_values(&self).map_err(usage)?;
+        Ok(self)
     }
 
     /// Where the value of `key` came from.

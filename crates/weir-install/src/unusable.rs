@@ -23,7 +23,7 @@ pub struct UnusableSetting {
     pub origin: SettingOrigin,
     /// What is wrong with it and what is allowed.
     pub problem: String,
-    /// Nothing else of what is set could be looked at.
+    /// What else the same source sets could not be looked at.
     pub hides_others: bool,
 }
 
@@ -47,6 +47,11 @@ impl UnusableSetting {
         UnusableSetting { hides_others: true, ..UnusableSetting::without_key(error) }
     }
 
+    /// Whether its words begin with this file: those of what hides others do, where it is a file.
+    fn is_about(&self, file: &Path) -> bool {
+        self.problem.starts_with(&format!("{}:", file.display()))
+    }
+
     /// Whether it is the same one, at whichever line.
     fn is_same(&self, other: &UnusableSetting) -> bool {
         let source = |origin: &SettingOrigin| std::mem::discriminant(origin);
@@ -63,24 +68,23 @@ impl UnusableSetting {
 /// Every setting of every source that nobody can work with, also where another source takes precedence.
 pub fn find_unusable_settings(cx: &InstallationContext) -> Vec<UnusableSetting> {
     let (files, made) = (cx.config_files(), cx.browser_settings());
-    let mut found = Vec::new();
-    let mut read = Vec::new();
-    for source in WorkspaceConfig::each_source(&files, &cx.environment, &made) {
-        match source {
-            Ok(source) => read.push(source),
-            Err(error) => found.push(UnusableSetting::unreadable(&error)),
-        }
-    }
-    if !found.is_empty() {
-        return found;
-    }
+    let sources = WorkspaceConfig::each_source(&files, &cx.environment, &made);
+    let mut found: Vec<UnusableSetting> =
+        sources.problems.iter().map(UnusableSetting::unreadable).collect();
     // As if the workspace were trusted: what it declares is there for what it names.
-    let all = WorkspaceConfig::load_with(&files, &cx.environment, true, &made);
-    let all = cx.config().and(all);
-    match all.and_then(|all| models::catalogue_of_settings(cx, &all.settings)) {
+    if found.is_empty() {
+        let all = WorkspaceConfig::load_with(&files, &cx.environment, true, &made);
+        let error = cx.config().and(all).err();
+        found.extend(error.as_ref().map(UnusableSetting::unreadable));
+    }
+    // What one source gets wrong does not keep the others from being looked at.
+    let settings = sources.together.map(|config| config.settings).unwrap_or_default();
+    match models::catalogue_of_settings(cx, &settings) {
         Ok(catalogue) => {
-            found.extend(read.iter().flat_map(|source| of_source(cx, &catalogue, source)));
-            found.extend(broken_rule(cx));
+            found.extend(sources.alone.iter().flat_map(|source| of_source(cx, &catalogue, source)));
+            if !found.iter().any(|one| one.hides_others) {
+                found.extend(broken_rule(cx));
+            }
         }
         Err(error) => found.push(UnusableSetting::unreadable(&error)),
     }
@@ -98,10 +102,12 @@ pub fn check_config_draft(
 ) -> anyhow::Result<Vec<UnusableSetting>> {
     let before = find_unusable_settings(cx);
     let after = find_unusable_settings(&cx.with_config_draft(draft.clone())?);
-    // What could not be read hid everything else: a file is mended one setting after the other.
-    let was_hidden = before.iter().any(|known| known.hides_others);
+    // What could not be read of this file hid the rest: a file is mended one setting after the other. What
+    // another file hides is not looked at before nor after.
+    let names_draft = |one: &UnusableSetting| one.hides_others && one.is_about(&draft.path);
+    let was_hidden = before.iter().any(names_draft);
     let is_old = |one: &UnusableSetting| {
-        (was_hidden && !one.hides_others) || before.iter().any(|known| known.is_same(one))
+        (was_hidden && !names_draft(one)) || before.iter().any(|known| known.is_same(one))
     };
     let (old, new): (Vec<_>, Vec<_>) = after.into_iter().partition(is_old);
     if new.is_empty() {

@@ -351,6 +351,40 @@ fn c8_set_refuses_what_would_break_each_later_run_and_says_what_is_allowed() {
 }
 
 #[test]
+fn c8_set_checks_what_it_writes_also_where_another_file_cannot_be_read() {
+    let house = TestInstallation::new();
+    house.write(&house.user_config(), "profile = \"code\"\n");
+    house.write(&house.project_config(), "modle = \"x/y\"\n");
+    let said = house.usage_error(&["config", "set", "model", "claude"]);
+    assert!(said.contains("not changed") && said.contains("write provider/name"), "{said}");
+    assert!(!said.contains("modle"), "what was broken before is not why: {said}");
+    let told = house.run(&["config", "set", "model", "anthropic/claude"]);
+    assert_eq!(told.status, 0, "{}", told.err);
+    assert!(told.err.contains("warning: ") && told.err.contains("modle"), "{}", told.err);
+    // A file is mended one setting after the other.
+    house.write(&house.user_config(), "modle = \"x/y\"\nmodel = \"claude\"\n");
+    let told = house.run(&["config", "unset", "modle"]);
+    assert_eq!(told.status, 0, "{}", told.err);
+    assert!(told.err.contains("model cannot be used"), "{}", told.err);
+}
+
+#[test]
+fn c8_a_workspace_switches_off_a_server_that_the_person_declares() {
+    let house = TestInstallation::new();
+    house.write(&house.user_config(), "[mcp_servers.git]\ncommand = \"mcp-git\"\n");
+    house.write(&house.project_config(), "[mcp_servers.git]\nenabled = false\n");
+    let said = house.run(&["config", "set", "limits.max_iterations", "9"]);
+    assert_eq!(said.status, 0, "{}", said.err);
+    assert!(!said.err.contains("says neither"), "{}", said.err);
+    let doctor = house.run(&["doctor", "--offline"]).out;
+    assert!(doctor.contains("ok      settings"), "{doctor}");
+    // Where the person declares none, half a one is none.
+    house.write(&house.user_config(), "");
+    let doctor = house.run(&["doctor", "--offline"]).out;
+    assert!(doctor.contains("BROKEN  settings") && doctor.contains("mcp_servers.git"), "{doctor}");
+}
+
+#[test]
 fn c1_doctor_finds_unusable_settings_in_every_source_with_file_key_and_what_is_allowed() {
     let house = TestInstallation::new().with_variable("WEIR_MODEL", "nobody/from-a-variable");
     house.write(&house.user_config(), "model = \"claude\"\n\nprofile = \"coder\"\n");

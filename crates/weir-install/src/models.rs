@@ -245,11 +245,16 @@ pub(crate) fn scripted_model(
     cx: &InstallationContext,
     file: &Path,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    // Relative to where the person stands; the workspace's own is the second guess.
-    let in_folder = cx.folder.join(file);
-    let file = if file.exists() || !in_folder.exists() { file } else { &in_folder };
-    let model = ScriptedModel::from_file(file).map_err(|error| usage(error.to_string()))?;
+    let file = found_script(cx, file);
+    let model = ScriptedModel::from_file(&file).map_err(|error| usage(error.to_string()))?;
     Ok(Arc::new(model))
+}
+
+/// Where the script `file` is: relative to where the person stands; the workspace's own is the second
+/// guess.
+pub(crate) fn found_script(cx: &InstallationContext, file: &Path) -> PathBuf {
+    let in_folder = cx.folder.join(file);
+    if file.exists() || !in_folder.exists() { file.to_path_buf() } else { in_folder }
 }
 
 /// The usual model of the first vendor for which there is a key.

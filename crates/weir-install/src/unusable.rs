@@ -6,6 +6,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
+use weir_engine::regular_file::open_regular_file;
 use weir_providers::catalogue::ModelCatalogue;
 
 use crate::config::{ConfigDraft, SettingOrigin, Settings, WorkspaceConfig, key_text};
@@ -131,8 +132,16 @@ fn of_source(
     source: &WorkspaceConfig,
 ) -> Vec<UnusableSetting> {
     let settings = &source.settings;
+    let is_foreign = |key: &str| {
+        !cx.is_trusted() && matches!(source.origin_of_key(key), SettingOrigin::Project(..))
+    };
     let models = named_models(settings).into_iter().filter_map(|(key, name)| {
-        let why = model_problem(cx, catalogue, name)?;
+        let why = match script_file(name) {
+            // What a workspace names that is not trusted, no run plays: it is not even opened.
+            Some(_) if is_foreign(key) => None,
+            Some(file) => script_problem(cx, file),
+            None => catalogue.resolve_model(name).err().map(|error| error.to_string()),
+        }?;
         Some((key.to_owned(), format!("cannot be used: {why}")))
     });
     let profile = match source.is_set("profile") {
@@ -170,18 +179,19 @@ fn named_models(settings: &Settings) -> Vec<(&'static str, &str)> {
     named
 }
 
-/// Why nothing can speak as this model. Whether there is a key for it is not asked.
-fn model_problem(
-    cx: &InstallationContext,
-    catalogue: &ModelCatalogue,
-    name: &str,
-) -> Option<String> {
-    match name.trim().strip_prefix("script:") {
-        Some(file) => {
-            models::scripted_model(cx, Path::new(file)).err().map(|error| error.to_string())
-        }
-        None => catalogue.resolve_model(name).err().map(|error| error.to_string()),
+/// The file of a model that is a script.
+fn script_file(name: &str) -> Option<&Path> {
+    name.trim().strip_prefix("script:").map(Path::new)
+}
+
+/// Why nothing can speak as this script. A pipe or a device is not read: nobody may wait for what is only
+/// looked at.
+fn script_problem(cx: &InstallationContext, file: &Path) -> Option<String> {
+    let found = models::found_script(cx, file);
+    if let Err(error) = open_regular_file(&found) {
+        return Some(format!("{} cannot be read: {error}", found.display()));
     }
+    models::scripted_model(cx, file).err().map(|error| error.to_string())
 }
 
 /// Bounds under which nothing can be done.

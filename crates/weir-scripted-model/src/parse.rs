@@ -4,7 +4,8 @@
 mod lines;
 mod values;
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,8 +39,7 @@ impl Script {
     /// The file cannot be read, or line and what is wrong there.
     pub fn parse_file(path: &Path) -> Result<Script, ScriptError> {
         let named = |line, why| ScriptError { file: Some(path.display().to_string()), line, why };
-        let text = fs::read_to_string(path)
-            .map_err(|error| named(0, format!("cannot be read: {error}")))?;
+        let text = read_file(path).map_err(|error| named(0, format!("cannot be read: {error}")))?;
         let mut script =
             parse_script(&text, path.parent()).map_err(|error| named(error.line, error.why))?;
         if script.header.name.is_none() {
@@ -47,6 +47,13 @@ impl Script {
         }
         Ok(script)
     }
+}
+
+/// The text of a script: no more of a file without an end than shows that it is too large.
+fn read_file(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(SCRIPT_BYTES_MAX as u64 + 1).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Reads `text`; pictures are looked up in `folder`.

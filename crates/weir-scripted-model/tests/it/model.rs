@@ -445,3 +445,9 @@ fn v6_an_unknown_dialect_is_an_error() {
     let error = ScriptedModel::from_text("dialect: telex\nsays: x\n").err().expect("no telex");
     assert!(error.to_string().contains("dialect `telex` is none of anthropic"), "{error}");
 }
+
+#[test]
+fn v6_of_a_file_without_an_end_only_so_much_is_read() {
+    let error = Script::parse_file(std::path::Path::new("/dev/zero")).expect_err("it is no script");
+    assert!(error.to_string().contains("is larger than"), "{error}");
+}

@@ -404,6 +404,25 @@ fn c1_doctor_finds_unusable_settings_in_every_source_with_file_key_and_what_is_a
 }
 
 #[test]
+fn c8_a_pipe_that_a_setting_names_is_not_waited_for_and_a_script_of_strangers_not_opened() {
+    let house = TestInstallation::new();
+    let pipe = house.at("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let model = format!("script:{}", pipe.display());
+    let said = house.usage_error(&["config", "set", "model", &model]);
+    assert!(said.contains("not changed") && said.contains("it is not a file"), "{said}");
+    // A workspace that is not trusted chooses no model: a run does not open this one either.
+    house.write(&house.project_config(), &format!("model = {model:?}\n"));
+    let doctor = house.run(&["doctor", "--offline"]).out;
+    assert!(doctor.contains("ok      settings"), "{doctor}");
+    house.ok(&["config", "set", "limits.max_iterations", "9"]);
+    house.ok(&["trust", "--yes"]);
+    let doctor = house.run(&["doctor", "--offline"]).out;
+    assert!(doctor.contains("model cannot be used") && doctor.contains("not a file"), "{doctor}");
+}
+
+#[test]
 fn c8_what_an_editor_leaves_that_breaks_each_later_run_is_told_at_once() {
     use std::os::unix::fs::PermissionsExt as _;
     let house = TestInstallation::new();

@@ -226,7 +226,8 @@ fn bounds_of_nothing(settings: &Settings) -> Vec<(String, String)> {
     found
 }
 
-/// Addresses and files that are none.
+/// Addresses and folders that are none. A certificate and its key may be put in their place later, or be on
+/// another machine: whether they can be used is for the server and `weir doctor` to say.
 fn addresses(settings: &Settings) -> Vec<(String, String)> {
     let server = &settings.server;
     let mut found = Vec::new();
@@ -242,11 +243,6 @@ fn addresses(settings: &Settings) -> Vec<(String, String)> {
     }
     if let Some(proxy) = server.proxies.iter().find(|text| text.parse::<IpAddr>().is_err()) {
         note("server.proxies", proxy, "IP addresses, such as [\"127.0.0.1\"]");
-    }
-    for (key, path) in [("server.certificate", &server.certificate), ("server.key", &server.key)] {
-        if !path.is_empty() && !Path::new(path).is_file() {
-            note(key, path, "the path of a PEM file that is there");
-        }
     }
     let is_database =
         |text: &str| text.is_empty() || text.starts_with("sqlite:") || text.starts_with("postgres");

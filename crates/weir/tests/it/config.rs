@@ -329,7 +329,6 @@ fn c8_set_refuses_what_would_break_each_later_run_and_says_what_is_allowed() {
         ("context.condensing_threshold", "700", "1 to 100"),
         ("server.bind", "localhost", "127.0.0.1:7717"),
         ("server.public_url", "weir.example.org", "https://weir.example.org"),
-        ("server.certificate", "/nowhere/cert.pem", "a PEM file that is there"),
         ("telemetry.otlp_endpoint", "collector", "http://127.0.0.1:4318"),
         ("providers.acme.base_url", "https://llm.example.org/v1", "dialect"),
         ("web.allow_hosts", "[\"not a host\"]", "web.allow_hosts"),
@@ -339,6 +338,13 @@ fn c8_set_refuses_what_would_break_each_later_run_and_says_what_is_allowed() {
         let kept = std::fs::read_to_string(house.user_config()).expect("it is there");
         assert_eq!(kept, before, "{key} {value}: nothing is written");
     }
+    // What is put in its place later, as a secret is mounted, can be named now.
+    house.ok(&["config", "set", "server.certificate", "/nowhere/chain.pem"]);
+    house.ok(&["config", "set", "server.key", "/nowhere/key.pem"]);
+    let doctor = house.run(&["doctor", "--offline"]).out;
+    assert!(doctor.contains("BROKEN  certificate"), "{doctor}");
+    house.ok(&["config", "unset", "server.certificate"]);
+    house.ok(&["config", "unset", "server.key"]);
     // Of a whole provider all is there at once.
     let provider = "{ dialect = \"openai-chat\", base_url = \"https://llm.example.org/v1\" }";
     house.ok(&["config", "set", "providers.acme", provider]);

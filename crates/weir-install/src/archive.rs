@@ -514,6 +514,7 @@ mod tests {
         put(&from.config.join("keys.toml"), "openai = \"sk-file\"\n");
         put(&from.config.join("keyring.toml"), "[names]\nanthropic = \"1\"\n");
         put(&from.config.join("keys.lock"), "");
+        put(&from.config.join("config.lock"), "");
         let all = Secret::new("anthropic = \"sk-ring\"\nopenai = \"sk-file\"");
         let archive = folder.path().join("b.tar.gz");
         let of = BackupOf { dirs: &from, database: "", keys: true, kept_keys: Some(&all) };
@@ -524,8 +525,8 @@ mod tests {
         let kept = to.config.join("keys.toml");
         assert_eq!(fs::read_to_string(&kept).expect("there"), all.reveal());
         assert_eq!(fs::metadata(&kept).expect("there").permissions().mode() & 0o777, 0o600);
-        let other = ["keyring.toml", "keys.lock"].map(|name| to.config.join(name).exists());
-        assert_eq!(other, [false, false]);
+        let other = ["keyring.toml", "keys.lock", "config.lock"];
+        assert_eq!(other.map(|name| to.config.join(name).exists()), [false; 3]);
     }
 
     #[tokio::test]

@@ -242,7 +242,7 @@ impl SessionLoop {
             program.set_waiting(self.session.waits_by_steps(*call));
         }
         if any {
-            self.family.follow(&self.session, &facts);
+            self.family.follow_session(&self.session, &facts);
         }
         self.ledger.push(&self.session, now, facts);
         any

@@ -372,10 +372,10 @@ impl WorkspaceConfig {
         let mut layers: Vec<ConfigLayer> = Vec::new();
         for layer in sources.into_iter().filter_map(Result::transpose) {
             let usable = layer.and_then(|layer| {
-                let alone = WorkspaceConfig::unchecked(std::slice::from_ref(&layer))?;
+                let alone = WorkspaceConfig::merge_unchecked(std::slice::from_ref(&layer))?;
                 layers.push(layer);
-                let together =
-                    WorkspaceConfig::unchecked(&layers).and_then(WorkspaceConfig::checked);
+                let together = WorkspaceConfig::merge_unchecked(&layers)
+                    .and_then(WorkspaceConfig::check_merged);
                 if together.is_err() {
                     layers.pop();
                 }
@@ -431,11 +431,11 @@ impl WorkspaceConfig {
 
     /// What one file alone would say: to check a change before it is written.
     fn of_layer(layer: ConfigLayer) -> anyhow::Result<WorkspaceConfig> {
-        WorkspaceConfig::unchecked(&[layer]).and_then(WorkspaceConfig::checked)
+        WorkspaceConfig::merge_unchecked(&[layer]).and_then(WorkspaceConfig::check_merged)
     }
 
     /// What these say together, later ones over earlier ones, whether or not anybody can work with it.
-    fn unchecked(layers: &[ConfigLayer]) -> anyhow::Result<WorkspaceConfig> {
+    fn merge_unchecked(layers: &[ConfigLayer]) -> anyhow::Result<WorkspaceConfig> {
         let mut config = WorkspaceConfig {
             settings: Settings::default(),
             rules: Vec::new(),
@@ -450,7 +450,7 @@ impl WorkspaceConfig {
         Ok(config)
     }
 
-    fn checked(self) -> anyhow::Result<WorkspaceConfig> {
+    fn check_merged(self) -> anyhow::Result<WorkspaceConfig> {
         check::check_values(&self).map_err(usage)?;
         Ok(self)
     }

@@ -44,7 +44,7 @@ impl UnusableSetting {
     }
 
     /// The settings cannot be read, or not put together.
-    fn unreadable(error: &anyhow::Error) -> UnusableSetting {
+    fn describe_unreadable(error: &anyhow::Error) -> UnusableSetting {
         UnusableSetting { hides_others: true, ..UnusableSetting::without_key(error) }
     }
 
@@ -71,12 +71,12 @@ pub fn find_unusable_settings(cx: &InstallationContext) -> Vec<UnusableSetting> 
     let (files, made) = (cx.config_files(), cx.browser_settings());
     let sources = WorkspaceConfig::each_source(&files, &cx.environment, &made);
     let mut found: Vec<UnusableSetting> =
-        sources.problems.iter().map(UnusableSetting::unreadable).collect();
+        sources.problems.iter().map(UnusableSetting::describe_unreadable).collect();
     // As if the workspace were trusted: what it declares is there for what it names.
     if found.is_empty() {
         let all = WorkspaceConfig::load_with(&files, &cx.environment, true, &made);
         let error = cx.config().and(all).err();
-        found.extend(error.as_ref().map(UnusableSetting::unreadable));
+        found.extend(error.as_ref().map(UnusableSetting::describe_unreadable));
     }
     // What one source gets wrong does not keep the others from being looked at.
     let settings = sources.together.map(|config| config.settings).unwrap_or_default();
@@ -87,7 +87,7 @@ pub fn find_unusable_settings(cx: &InstallationContext) -> Vec<UnusableSetting> 
                 found.extend(broken_rule(cx));
             }
         }
-        Err(error) => found.push(UnusableSetting::unreadable(&error)),
+        Err(error) => found.push(UnusableSetting::describe_unreadable(&error)),
     }
     found
 }
@@ -149,7 +149,8 @@ fn of_source(
         false => None,
     };
     let profile = profile.map(|error| ("profile".to_owned(), format!("cannot be used: {error}")));
-    let found = models.chain(profile).chain(bounds_of_nothing(settings)).chain(addresses(settings));
+    let found =
+        models.chain(profile).chain(bounds_of_nothing(settings)).chain(broken_addresses(settings));
     found
         .map(|(key, problem)| {
             let origin = source.origin_of_key(&key);
@@ -228,7 +229,7 @@ fn bounds_of_nothing(settings: &Settings) -> Vec<(String, String)> {
 
 /// Addresses and folders that are none. A certificate and its key may be put in their place later, or be on
 /// another machine: whether they can be used is for the server and `weir doctor` to say.
-fn addresses(settings: &Settings) -> Vec<(String, String)> {
+fn broken_addresses(settings: &Settings) -> Vec<(String, String)> {
     let server = &settings.server;
     let mut found = Vec::new();
     let mut note = |key: &str, value: &str, allowed: &str| {

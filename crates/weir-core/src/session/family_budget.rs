@@ -98,7 +98,7 @@ impl FamilyBudget {
 
     /// The session is not run here any more. What it used counts until the one that started it says what
     /// became of it; one that nobody started is forgotten with all below it.
-    pub fn leave(&mut self, session: &SessionId) {
+    pub fn remove_member(&mut self, session: &SessionId) {
         self.holds.remove(session);
         let is_begun =
             parent_of(session).is_some_and(|(parent, _)| self.members.contains_key(&parent));
@@ -110,7 +110,7 @@ impl FamilyBudget {
     }
 
     /// Sets aside what the next request of `session` costs at most, in place of what stood there.
-    pub fn reserve(&mut self, session: &SessionId, at_most: SpentSum) -> FamilyAnswer {
+    pub fn reserve_spending(&mut self, session: &SessionId, at_most: SpentSum) -> FamilyAnswer {
         let mut answer = FamilyAnswer::Granted;
         let mut above = Some(session.clone());
         while let Some(of) = above {
@@ -120,7 +120,7 @@ impl FamilyBudget {
                     true => self.used_by_present(&of),
                     false => self.used_below(&of),
                 };
-                match judge(member, used, self.held_below(&of, session)) {
+                match judge_request(member, used, self.held_below(&of, session)) {
                     FamilyAnswer::Granted => (),
                     FamilyAnswer::Busy => answer = FamilyAnswer::Busy,
                     FamilyAnswer::Reached(what) => return FamilyAnswer::Reached(what),
@@ -135,7 +135,7 @@ impl FamilyBudget {
     }
 
     /// Gives back what is set aside for a session: what it used is counted, or nothing was asked.
-    pub fn release(&mut self, session: &SessionId) {
+    pub fn release_spending(&mut self, session: &SessionId) {
         self.holds.remove(session);
     }
 
@@ -191,7 +191,7 @@ fn is_below(session: &SessionId, above: &SessionId) -> bool {
 
 /// Judges one bound of each kind. What a session used by itself is no matter of this: its own table of bounds
 /// stops it.
-fn judge(member: &FamilyMember, used: SpentSum, held: SpentSum) -> FamilyAnswer {
+fn judge_request(member: &FamilyMember, used: SpentSum, held: SpentSum) -> FamilyAnswer {
     let usd = BoundState { left: member.left_usd, used: used.usd, held: held.usd };
     let tokens = BoundState {
         left: member.left_tokens.map(|left| left as f64),

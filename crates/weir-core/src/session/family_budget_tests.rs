@@ -32,13 +32,13 @@ fn r11_of_two_agents_at_the_edge_one_goes_beyond_and_the_other_asks_nothing() {
     family.set_member(&id("s"), parent(1_000, &[("s_c1", 500), ("s_c2", 500)]));
     family.set_member(&id("s_c1"), used(490));
     family.set_member(&id("s_c2"), used(490));
-    assert_eq!(family.reserve(&id("s_c1"), tokens(300)), FamilyAnswer::Granted);
-    assert_eq!(family.reserve(&id("s_c2"), tokens(300)), FamilyAnswer::Busy);
+    assert_eq!(family.reserve_spending(&id("s_c1"), tokens(300)), FamilyAnswer::Granted);
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(300)), FamilyAnswer::Busy);
     // The first used more than there was.
     family.set_member(&id("s_c1"), used(700));
-    family.release(&id("s_c1"));
+    family.release_spending(&id("s_c1"));
     let reached = UsedUpFamily { limit: LimitName::AgentsTokens, spent: 1_190.0, max: 1_000.0 };
-    assert_eq!(family.reserve(&id("s_c2"), tokens(300)), FamilyAnswer::Reached(reached));
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(300)), FamilyAnswer::Reached(reached));
 }
 
 #[test]
@@ -47,16 +47,16 @@ fn r11_who_waited_goes_on_when_the_other_used_less_than_it_could() {
     family.set_member(&id("s"), parent(1_000, &[("s_c1", 500), ("s_c2", 500)]));
     family.set_member(&id("s_c1"), used(300));
     family.set_member(&id("s_c2"), used(300));
-    assert_eq!(family.reserve(&id("s_c1"), tokens(400)), FamilyAnswer::Granted);
-    assert_eq!(family.reserve(&id("s_c2"), tokens(400)), FamilyAnswer::Busy);
+    assert_eq!(family.reserve_spending(&id("s_c1"), tokens(400)), FamilyAnswer::Granted);
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(400)), FamilyAnswer::Busy);
     family.set_member(&id("s_c1"), used(350));
-    family.release(&id("s_c1"));
-    assert_eq!(family.reserve(&id("s_c2"), tokens(400)), FamilyAnswer::Granted);
+    family.release_spending(&id("s_c1"));
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(400)), FamilyAnswer::Granted);
     // Far from the edge nobody waits.
     let mut family = FamilyBudget::default();
     family.set_member(&id("s"), parent(10_000, &[("s_c1", 500), ("s_c2", 500)]));
     for agent in ["s_c1", "s_c2"] {
-        assert_eq!(family.reserve(&id(agent), tokens(400)), FamilyAnswer::Granted);
+        assert_eq!(family.reserve_spending(&id(agent), tokens(400)), FamilyAnswer::Granted);
     }
 }
 
@@ -67,13 +67,13 @@ fn r11_dollars_are_held_as_tokens_are_and_the_parent_waits_too() {
     let of = FamilyMember { left_usd: Some(1.0), running, ..FamilyMember::default() };
     family.set_member(&id("s"), of);
     family.set_member(&id("s_c1"), FamilyMember::default());
-    assert_eq!(family.reserve(&id("s_c1"), dollars(1.2)), FamilyAnswer::Granted);
-    assert_eq!(family.reserve(&id("s"), dollars(0.1)), FamilyAnswer::Busy);
+    assert_eq!(family.reserve_spending(&id("s_c1"), dollars(1.2)), FamilyAnswer::Granted);
+    assert_eq!(family.reserve_spending(&id("s"), dollars(0.1)), FamilyAnswer::Busy);
     let spent = FamilyMember { used: dollars(1.1), ..FamilyMember::default() };
     family.set_member(&id("s_c1"), spent);
-    family.release(&id("s_c1"));
+    family.release_spending(&id("s_c1"));
     let reached = UsedUpFamily { limit: LimitName::AgentsUsd, spent: 1.1, max: 1.0 };
-    assert_eq!(family.reserve(&id("s"), dollars(0.1)), FamilyAnswer::Reached(reached));
+    assert_eq!(family.reserve_spending(&id("s"), dollars(0.1)), FamilyAnswer::Reached(reached));
 }
 
 #[test]
@@ -86,16 +86,16 @@ fn r11_an_agent_of_an_agent_counts_for_all_above_it_and_once() {
     );
     family.set_member(&id("s_c2"), used(400));
     family.set_member(&id("s_c1_c3"), used(390));
-    assert_eq!(family.reserve(&id("s_c1_c3"), tokens(300)), FamilyAnswer::Granted);
-    assert_eq!(family.reserve(&id("s_c2"), tokens(300)), FamilyAnswer::Busy);
+    assert_eq!(family.reserve_spending(&id("s_c1_c3"), tokens(300)), FamilyAnswer::Granted);
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(300)), FamilyAnswer::Busy);
     // It came to rest with 500: that is among what the first one used from now on.
     family.set_member(&id("s_c1"), FamilyMember { used: tokens(600), ..parent(0, &[]) });
     let reached = UsedUpFamily { limit: LimitName::AgentsTokens, spent: 1_000.0, max: 1_000.0 };
-    assert_eq!(family.reserve(&id("s_c2"), tokens(300)), FamilyAnswer::Reached(reached));
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(300)), FamilyAnswer::Reached(reached));
     // What its parent counts itself leaves nothing behind.
     family.set_member(&id("s"), parent(400, &[("s_c2", 500)]));
     assert_eq!(
-        family.reserve(&id("s_c2"), tokens(300)),
+        family.reserve_spending(&id("s_c2"), tokens(300)),
         FamilyAnswer::Reached(UsedUpFamily {
             limit: LimitName::AgentsTokens,
             spent: 400.0,
@@ -109,18 +109,18 @@ fn r11_an_agent_that_is_not_back_yet_counts_as_all_that_it_was_granted() {
     let mut family = FamilyBudget::default();
     family.set_member(&id("s"), parent(1_000, &[("s_c1", 500), ("s_c2", 500)]));
     family.set_member(&id("s_c2"), used(500));
-    assert!(matches!(family.reserve(&id("s_c2"), tokens(1)), FamilyAnswer::Reached(_)));
+    assert!(matches!(family.reserve_spending(&id("s_c2"), tokens(1)), FamilyAnswer::Reached(_)));
     family.set_member(&id("s_c1"), used(0));
-    assert_eq!(family.reserve(&id("s_c2"), tokens(1)), FamilyAnswer::Granted);
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(1)), FamilyAnswer::Granted);
 }
 
 #[test]
 fn r11_an_agent_that_never_began_takes_nothing_from_the_one_that_started_it() {
     let mut family = FamilyBudget::default();
     family.set_member(&id("s"), parent(500, &[("s_c1", 500)]));
-    assert_eq!(family.reserve(&id("s"), tokens(300)), FamilyAnswer::Granted);
+    assert_eq!(family.reserve_spending(&id("s"), tokens(300)), FamilyAnswer::Granted);
     family.set_member(&id("s_c1"), used(500));
-    assert!(matches!(family.reserve(&id("s"), tokens(300)), FamilyAnswer::Reached(_)));
+    assert!(matches!(family.reserve_spending(&id("s"), tokens(300)), FamilyAnswer::Reached(_)));
 }
 
 #[test]
@@ -129,11 +129,11 @@ fn r11_what_went_down_holds_nothing_back() {
     family.set_member(&id("s"), parent(1_000, &[("s_c1", 500), ("s_c2", 500)]));
     family.set_member(&id("s_c1"), used(600));
     family.set_member(&id("s_c2"), used(100));
-    assert_eq!(family.reserve(&id("s_c1"), tokens(900)), FamilyAnswer::Granted);
-    family.leave(&id("s_c1"));
-    assert_eq!(family.reserve(&id("s_c2"), tokens(900)), FamilyAnswer::Granted);
+    assert_eq!(family.reserve_spending(&id("s_c1"), tokens(900)), FamilyAnswer::Granted);
+    family.remove_member(&id("s_c1"));
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(900)), FamilyAnswer::Granted);
     // What it used still counts, until the one that started it says so itself.
     assert_eq!(family.used_below(&id("s")), tokens(700));
-    family.leave(&id("s"));
+    family.remove_member(&id("s"));
     assert_eq!(family, FamilyBudget::default());
 }

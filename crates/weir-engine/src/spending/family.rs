@@ -28,7 +28,7 @@ impl FamilySpending {
     ///
     /// # Errors
     /// What is used up: nothing may be asked.
-    pub(crate) async fn reserve(
+    pub(crate) async fn reserve_spending(
         &self,
         session: &SessionId,
         at_most: SpentSum,
@@ -37,7 +37,7 @@ impl FamilySpending {
             // Listening before it looks: what changes in between is heard.
             let mut changed = pin!(self.0.changed.notified());
             changed.as_mut().enable();
-            let answer = self.lock().reserve(session, at_most);
+            let answer = self.lock_budget().reserve_spending(session, at_most);
             match answer {
                 FamilyAnswer::Granted => return Ok(()),
                 FamilyAnswer::Reached(what) => return Err(what),
@@ -47,12 +47,12 @@ impl FamilySpending {
     }
 
     /// Nothing is asked for which something was set aside.
-    pub(crate) fn release(&self, session: &SessionId) {
-        self.lock().release(session);
+    pub(crate) fn release_spending(&self, session: &SessionId) {
+        self.lock_budget().release_spending(session);
         self.0.changed.notify_waiters();
     }
 
-    fn lock(&self) -> MutexGuard<'_, FamilyBudget> {
+    fn lock_budget(&self) -> MutexGuard<'_, FamilyBudget> {
         self.0.budget.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -73,7 +73,7 @@ impl FamilySeat {
 
     /// These facts were folded: what the session used by now counts, in the place of what was set aside for a
     /// request that is over.
-    pub(crate) fn follow(&self, session: &Session, facts: &[Event]) {
+    pub(crate) fn follow_session(&self, session: &Session, facts: &[Event]) {
         let is_over = |fact: &Event| {
             matches!(
                 fact,
@@ -86,19 +86,19 @@ impl FamilySeat {
         };
         self.update(session);
         if facts.iter().any(is_over) {
-            self.spending.release(&self.session);
+            self.spending.release_spending(&self.session);
         }
     }
 
     fn update(&self, session: &Session) {
-        self.spending.lock().set_member(&self.session, session.family_member());
+        self.spending.lock_budget().set_member(&self.session, session.family_member());
         self.spending.0.changed.notify_waiters();
     }
 }
 
 impl Drop for FamilySeat {
     fn drop(&mut self) {
-        self.spending.lock().leave(&self.session);
+        self.spending.lock_budget().remove_member(&self.session);
         self.spending.0.changed.notify_waiters();
     }
 }
@@ -125,9 +125,9 @@ mod tests {
         let running = agents.iter().cloned();
         let running = running.map(|agent| RunningAgent { agent, granted: tokens(500) }).collect();
         let parent = FamilyMember { left_tokens: Some(1_000), running, ..FamilyMember::default() };
-        family.lock().set_member(&SessionId::new("s"), parent);
+        family.lock_budget().set_member(&SessionId::new("s"), parent);
         for agent in &agents {
-            family.lock().set_member(agent, used(490));
+            family.lock_budget().set_member(agent, used(490));
         }
         (family, agents)
     }
@@ -135,11 +135,11 @@ mod tests {
     #[tokio::test]
     async fn r11_two_agents_at_the_edge_take_turns_and_send_one_request_too_many_in_all() {
         let (family, [one, other]) = two_agents();
-        assert_eq!(family.reserve(&one, tokens(300)).await, Ok(()));
-        let mut waiting = pin!(family.reserve(&other, tokens(300)));
+        assert_eq!(family.reserve_spending(&one, tokens(300)).await, Ok(()));
+        let mut waiting = pin!(family.reserve_spending(&other, tokens(300)));
         assert_eq!(waiting.as_mut().now_or_never(), None, "it may be all that is left");
-        family.lock().set_member(&one, used(700));
-        family.release(&one);
+        family.lock_budget().set_member(&one, used(700));
+        family.release_spending(&one);
         let refused = waiting.await.expect_err("nothing is left");
         assert_eq!((refused.spent, refused.max), (1_190.0, 1_000.0));
     }
@@ -147,9 +147,9 @@ mod tests {
     #[tokio::test]
     async fn r11_an_agent_that_goes_down_keeps_nobody_waiting() {
         let (family, [one, other]) = two_agents();
-        assert_eq!(family.reserve(&one, tokens(300)).await, Ok(()));
+        assert_eq!(family.reserve_spending(&one, tokens(300)).await, Ok(()));
         let seat = FamilySeat { spending: family.clone(), session: one };
-        let mut waiting = pin!(family.reserve(&other, tokens(300)));
+        let mut waiting = pin!(family.reserve_spending(&other, tokens(300)));
         assert_eq!(waiting.as_mut().now_or_never(), None);
         drop(seat);
         assert_eq!(waiting.await, Ok(()));

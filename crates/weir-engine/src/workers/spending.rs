@@ -43,7 +43,7 @@ impl Workers {
         let reserved = tokio::select! {
             biased;
             () = cancel.cancelled() => return SpendingOutcome::Cancelled,
-            reserved = family.reserve(session, at_most) => reserved,
+            reserved = family.reserve_spending(session, at_most) => reserved,
         };
         if let Err(UsedUpFamily { limit, spent, max }) = reserved {
             let answer = EffectAnswer::Unaffordable { turn, limit, spent: Some(spent), max };
@@ -51,7 +51,7 @@ impl Workers {
         }
         let outcome = self.reserve_under_caps(turn, model, tokens, cancel).await;
         if !matches!(outcome, SpendingOutcome::Granted) {
-            family.release(session);
+            family.release_spending(session);
         }
         outcome
     }

@@ -97,7 +97,7 @@ impl Workspace {
         let editor = self.editor.as_ref()?;
         // An editor is not asked about what lies outside, whoever allowed it.
         located.spot.root?;
-        let begun = running::begun();
+        let starts = running::count_starts();
         if running::may_be_swapped(&located.spot.real) {
             return None;
         }
@@ -106,7 +106,7 @@ impl Workspace {
         let told = editor.read_text(&located.spot.real, max)?;
         // Another process may have swapped the file for a link while it was asked: then this is the text of
         // something else.
-        if running::begun() != begun {
+        if running::count_starts() != starts {
             return None;
         }
         if self.image_of(located).ok()? != saved.image() {

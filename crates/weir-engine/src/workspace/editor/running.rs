@@ -12,8 +12,8 @@ use weir_core::ids::SessionId;
 /// Those of all workspaces; one that is gone is left out.
 static KNOWN: Mutex<Vec<Weak<RunningSessions>>> = Mutex::new(Vec::new());
 
-/// See [`begun`].
-static BEGUN: AtomicU64 = AtomicU64::new(0);
+/// See [`count_starts`].
+static STARTS: AtomicU64 = AtomicU64::new(0);
 
 /// Sessions of one workspace that have a command or a job running.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl RunningSessions {
 
     pub(super) fn begin(&self, session: &SessionId) {
         lock(&self.sessions).insert(session.clone());
-        BEGUN.fetch_add(1, Ordering::SeqCst);
+        STARTS.fetch_add(1, Ordering::SeqCst);
     }
 
     pub(super) fn end(&self, session: &SessionId) {
@@ -47,8 +47,8 @@ impl RunningSessions {
 }
 
 /// How often something began to run, in all workspaces: whoever looks twice sees what came between.
-pub(super) fn begun() -> u64 {
-    BEGUN.load(Ordering::SeqCst)
+pub(super) fn count_starts() -> u64 {
+    STARTS.load(Ordering::SeqCst)
 }
 
 /// Whether something runs where this file lies.

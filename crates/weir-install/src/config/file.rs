@@ -66,6 +66,7 @@ impl ConfigLayer {
         toml::from_str::<Settings>(text).map_err(|e| wrong(&e))?;
         let json: Value = toml::from_str(text).map_err(|e| wrong(&e))?;
         let table = DeTable::parse(text).map_err(|e| wrong(&e))?;
+        refuse_endless_numbers(path, text, table.get_ref())?;
         let mut walk = LayerWalker { path, text, origin, layer: ConfigLayer::default() };
         walk.walk_table(table.get_ref(), &json, &mut Vec::new());
         Ok(walk.layer)
@@ -122,6 +123,51 @@ pub fn read_text(path: &Path) -> Result<Option<String>, String> {
             .count();
         format!("line {}: is not valid UTF-8; save it as UTF-8", line + 1)
     })
+}
+
+/// JSON has neither infinity nor what is no number: such a value would count as one that was left out,
+/// and a bound that is left out bounds nothing.
+fn refuse_endless_numbers(path: &Path, text: &str, table: &DeTable<'_>) -> Result<(), String> {
+    let mut key = SettingPath::new();
+    let Some(span) = endless_number_in_table(table, &mut key) else { return Ok(()) };
+    let line = line_of(text, &span);
+    let written = text.get(span).unwrap_or_default();
+    Err(format!(
+        "{}:{line}: {} is {written}, which is no amount; write a number, or leave it out",
+        path.display(),
+        key_text(&key)
+    ))
+}
+
+/// Where the first float of a table stands that is not finite; `key` is its key then.
+fn endless_number_in_table(table: &DeTable<'_>, key: &mut SettingPath) -> Option<Range<usize>> {
+    for (name, value) in table {
+        key.push(name.get_ref().to_string());
+        let found = find_endless_number(value, key);
+        if found.is_some() {
+            return found;
+        }
+        key.pop();
+    }
+    None
+}
+
+/// The same in a value, which stands at `key`.
+fn find_endless_number(
+    value: &Spanned<DeValue<'_>>,
+    key: &mut SettingPath,
+) -> Option<Range<usize>> {
+    match value.get_ref() {
+        DeValue::Float(number) => {
+            let is_finite = number.as_str().parse::<f64>().is_ok_and(f64::is_finite);
+            (!is_finite).then(|| value.span())
+        }
+        DeValue::Array(items) => items.iter().find_map(|item| find_endless_number(item, key)),
+        DeValue::Table(table) => endless_number_in_table(table, key),
+        DeValue::String(_) | DeValue::Integer(_) | DeValue::Boolean(_) | DeValue::Datetime(_) => {
+            None
+        }
+    }
 }
 
 /// Walks the spanned table and the same values as JSON side by side.
@@ -227,4 +273,49 @@ pub(super) fn line_of(text: &str, span: &Range<usize>) -> u32 {
 
 fn first_line(message: &str) -> String {
     message.lines().collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        let path = Path::new("config.toml");
+        ConfigLayer::parse(path, text, SettingOrigin::User).expect_err("no amount")
+    }
+
+    #[test]
+    fn c8_l3_a_number_without_end_is_refused_and_never_a_bound_that_is_left_out() {
+        for number in ["nan", "+nan", "-nan", "inf", "+inf", "-inf"] {
+            let told = refusal(&format!("[limits]\n\nbudget_usd = {number}\n"));
+            assert!(told.starts_with("config.toml:3: limits.budget_usd is "), "{told}");
+            assert!(told.contains(number) && told.contains("is no amount"), "{told}");
+        }
+        let told = refusal("spending = { day_usd = nan }\n");
+        assert!(told.starts_with("config.toml:1: spending.day_usd is nan"), "{told}");
+        let fine = "[limits]\nbudget_usd = 1.5\n[spending]\nday_usd = 2e1\n";
+        assert!(ConfigLayer::parse(Path::new("c"), fine, SettingOrigin::User).is_ok());
+    }
+
+    #[test]
+    fn c8_a_number_without_end_is_found_in_lists_and_in_tables_of_lists() {
+        let told = |text: &str| {
+            let table = DeTable::parse(text).expect("TOML");
+            refuse_endless_numbers(Path::new("c"), text, table.get_ref()).expect_err("no amount")
+        };
+        assert!(told("a.b = [1.0,\n inf]\n").starts_with("c:2: a.b is inf"));
+        assert!(told("[[a]]\nx = 1\n[[a]]\n\"y z\" = nan\n").starts_with("c:4: a.\"y z\" is nan"));
+    }
+
+    #[test]
+    fn c8_l3_config_set_writes_no_number_without_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("config.toml");
+        for number in ["nan", "inf"] {
+            let refused = crate::config::set_value(&path, "limits.budget_usd", number);
+            let told = format!("{:#}", refused.expect_err("no amount"));
+            assert!(told.contains("limits.budget_usd") && told.contains("is no amount"), "{told}");
+        }
+        assert!(!path.exists(), "nothing was written");
+    }
 }

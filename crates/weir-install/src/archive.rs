@@ -7,7 +7,7 @@
 //! writes the lines that a log lacks), names of checkpoints before their objects.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
@@ -324,12 +324,13 @@ fn walk_files(
 /// aside with `replace`; where they went.
 ///
 /// # Errors
-/// It is no backup, it was written by a newer Weir, or there is data that it would replace.
+/// It is damaged or no backup, it was written by a newer Weir, or there is data that it would replace.
 pub async fn restore_archive(
     of: &BackupOf<'_>,
     from: &Path,
     replace: bool,
 ) -> anyhow::Result<Vec<PathBuf>> {
+    check_whole(from)?;
     let manifest = read_manifest(from)?;
     if manifest.format > FORMAT {
         return Err(usage(format!(
@@ -354,6 +355,27 @@ pub async fn restore_archive(
         PostgresStores::restore_backup(of.database, &staging.0.join(POSTGRES)).await?;
     }
     Ok(moved)
+}
+
+/// Reads all of the file before anything is changed: who reads the tar stops at its end marker, and what
+/// says that every byte came as it was written stands behind that.
+fn check_whole(from: &Path) -> anyhow::Result<()> {
+    let damaged = |why: &dyn std::fmt::Display| {
+        usage(format!("{} is damaged: {why}; nothing was changed", from.display()))
+    };
+    let file = File::open(from).map_err(|error| usage(format!("{}: {error}", from.display())))?;
+    let mut stream = flate2::bufread::GzDecoder::new(BufReader::new(file));
+    if stream.header().is_none() {
+        // Nothing compressed: whoever looks for the manifest says that it is no backup.
+        return Ok(());
+    }
+    io::copy(&mut stream, &mut io::sink()).map_err(|error| damaged(&error))?;
+    // One stream is all that is ever written.
+    let mut rest = stream.into_inner();
+    if !rest.fill_buf().map_err(|error| damaged(&error))?.is_empty() {
+        return Err(damaged(&"something follows its end"));
+    }
+    Ok(())
 }
 
 fn read_manifest(from: &Path) -> anyhow::Result<ArchiveManifest> {
@@ -540,6 +562,48 @@ mod tests {
         let error = restore_archive(&of, &file, true).await.expect_err("no backup");
         assert!(error.to_string().contains("no backup of Weir"), "{error}");
         assert_eq!(fs::read_to_string(to.state.join("weir.db")).expect("there"), "data");
+    }
+
+    #[tokio::test]
+    async fn d9_a_damaged_backup_is_refused_before_anything_is_changed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let from = dirs(&folder.path().join("from"));
+        put(&from.state.join("people/p1/audit/2026-01-01.jsonl"), "line\n");
+        put(&from.config.join("config.toml"), "permission = \"ask\"\n");
+        let archive = folder.path().join("b.tar.gz");
+        let of = BackupOf { dirs: &from, database: "", keys: false, kept_keys: None };
+        write_archive(&of, &archive).await.expect("written");
+        let whole = fs::read(&archive).expect("there");
+        let end = whole.len();
+        let flipped = |at: usize| {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            bytes
+        };
+        let damages = [
+            ("a bit in the middle", flipped(end / 2)),
+            ("a bit of the checksum", flipped(end - 6)),
+            ("a bit of the length", flipped(end - 2)),
+            ("the checksum is cut off", whole[..end - 8].to_vec()),
+            ("more is cut off", whole[..end - 9].to_vec()),
+            ("garbage follows", [whole.as_slice(), b"x".as_slice()].concat()),
+            ("another one follows", [whole.as_slice(), whole.as_slice()].concat()),
+        ];
+        let to = dirs(&folder.path().join("to"));
+        put(&to.state.join("weir.db"), "data");
+        let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
+        for (what, bytes) in damages {
+            fs::write(&archive, bytes).expect("writable");
+            let refused = restore_archive(&of, &archive, true).await.expect_err(what);
+            let told = refused.to_string();
+            assert!(told.contains("is damaged: "), "{what}: {told}");
+            assert!(told.ends_with("; nothing was changed"), "{what}: {told}");
+            let kept = fs::read_to_string(to.state.join("weir.db")).expect("there");
+            assert_eq!(kept, "data", "{what}");
+            assert!(!to.config.exists(), "{what}");
+        }
+        fs::write(&archive, &whole).expect("writable");
+        assert_eq!(restore_archive(&of, &archive, true).await.expect("whole").len(), 1);
     }
 
     #[tokio::test]

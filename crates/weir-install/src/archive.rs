@@ -22,6 +22,12 @@ use weir_store::{PostgresStores, copy_sqlite};
 use crate::environment::WeirFolders;
 use crate::failure::usage;
 
+mod changes;
+#[cfg(test)]
+mod tests;
+
+use changes::{MovedFolder, RestoreChanges};
+
 /// The file that says what the archive is.
 const MANIFEST: &str = "weir-backup.json";
 /// The form of archives that this program writes and reads.
@@ -321,7 +327,8 @@ fn walk_files(
 }
 
 /// Puts everything in the backup `from` back. Folders must be empty of Weir's data, or are moved
-/// aside with `replace`; where they went.
+/// aside with `replace`; where they went. Where it fails, all is as it was before, or the error says
+/// where the data is.
 ///
 /// # Errors
 /// It is damaged or no backup, it was written by a newer Weir, or there is data that it would replace.
@@ -345,16 +352,30 @@ pub async fn restore_archive(
             "the backup is of {kind}; name the database it is to go to with --database"
         )));
     }
-    let moved = make_room(of, replace)?;
-    let state = &of.dirs.state;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
-    let staging = StagingFolder::new(state)?;
+    let mut changes = RestoreChanges::default();
+    make_room(of, replace, &mut changes).map_err(|error| changes.take_back(error))?;
+    match put_back(of, from, &mut changes).await {
+        Ok(()) => Ok(changes.moved.into_iter().map(|folder| folder.aside).collect()),
+        Err(error) => Err(changes.take_back(error)),
+    }
+}
+
+/// Unpacks everything to where room was made for it. The database comes last: it is taken in as a whole
+/// or not at all, and nothing can fail once it was.
+async fn put_back(
+    of: &BackupOf<'_>,
+    from: &Path,
+    changes: &mut RestoreChanges,
+) -> anyhow::Result<()> {
     let doing = || format!("restoring {}", from.display());
-    unpack_archive(of, from, &staging.0).with_context(doing)?;
-    if manifest.postgres {
+    let state = &of.dirs.state;
+    changes.make_folder(state).with_context(doing)?;
+    let staging = StagingFolder::new(state)?;
+    unpack_archive(of, from, &staging.0, changes).with_context(doing)?;
+    if of.is_postgres() {
         PostgresStores::restore_backup(of.database, &staging.0.join(POSTGRES)).await?;
     }
-    Ok(moved)
+    Ok(())
 }
 
 /// Reads all of the file before anything is changed: who reads the tar stops at its end marker, and what
@@ -396,7 +417,7 @@ fn read_manifest(from: &Path) -> anyhow::Result<ArchiveManifest> {
 }
 
 /// Data that is there already is moved aside, or is a reason to stop.
-fn make_room(of: &BackupOf<'_>, replace: bool) -> anyhow::Result<Vec<PathBuf>> {
+fn make_room(of: &BackupOf<'_>, replace: bool, changes: &mut RestoreChanges) -> anyhow::Result<()> {
     let has_data = |folder: &Path| DATA.iter().any(|name| folder.join(name).exists());
     let full: Vec<ArchivedFolder> =
         of.archive_roots().into_iter().filter(|root| has_data(&root.folder)).collect();
@@ -408,19 +429,23 @@ fn make_room(of: &BackupOf<'_>, replace: bool) -> anyhow::Result<Vec<PathBuf>> {
         )));
     }
     let stamp = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
-    let mut moved = Vec::new();
     for root in full {
         let mut aside = root.folder.clone().into_os_string();
         aside.push(format!(".before-restore-{stamp}"));
         fs::rename(&root.folder, &aside)
             .with_context(|| format!("moving {} aside", root.folder.display()))?;
-        moved.push(aside.into());
+        changes.moved.push(MovedFolder { folder: root.folder, aside: aside.into() });
     }
-    Ok(moved)
+    Ok(())
 }
 
 /// Writes every file of the archive to where it belongs. Names that lead elsewhere are refused.
-fn unpack_archive(of: &BackupOf<'_>, from: &Path, staging: &Path) -> anyhow::Result<()> {
+fn unpack_archive(
+    of: &BackupOf<'_>,
+    from: &Path,
+    staging: &Path,
+    changes: &mut RestoreChanges,
+) -> anyhow::Result<()> {
     let mut tar = tar::Archive::new(GzDecoder::new(File::open(from)?));
     for entry in tar.entries()? {
         let mut entry = entry?;
@@ -429,13 +454,10 @@ fn unpack_archive(of: &BackupOf<'_>, from: &Path, staging: &Path) -> anyhow::Res
         if entry.header().entry_type() != tar::EntryType::Regular {
             anyhow::bail!("{} is no plain file", name.display());
         }
-        if let Some(folder) = to.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        }
         let mode = entry.header().mode().unwrap_or(0o600) & 0o700;
-        let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&to);
-        let mut file = file.with_context(|| format!("writing {}", to.display()))?;
-        io::copy(&mut entry, &mut file).with_context(|| format!("writing {}", to.display()))?;
+        let writing = || format!("writing {}", to.display());
+        let mut file = changes.make_file(&to, mode).with_context(writing)?;
+        io::copy(&mut entry, &mut file).with_context(writing)?;
         file.sync_all()?;
     }
     Ok(())
@@ -467,176 +489,5 @@ fn target_path(of: &BackupOf<'_>, name: &Path, staging: &Path) -> anyhow::Result
             Ok(Some(folder.join(rest)))
         }
         _ => anyhow::bail!("{} is no name of a backup", name.display()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn dirs(folder: &Path) -> WeirFolders {
-        WeirFolders {
-            config: folder.join("config"),
-            state: folder.join("state"),
-            home: None,
-            hidden: Vec::new(),
-        }
-    }
-
-    fn put(path: &Path, text: &str) {
-        fs::create_dir_all(path.parent().expect("it has a folder")).expect("writable");
-        fs::write(path, text).expect("writable");
-    }
-
-    #[tokio::test]
-    async fn d9_a_backup_holds_everything_but_keys_and_comes_back_whole() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let from = dirs(&folder.path().join("from"));
-        let store = weir_store::SqliteStore::open(&from.state).expect("opens");
-        put(&from.state.join("people/p1/audit/2026-01-01.jsonl"), "line\n");
-        put(&from.state.join("checkpoints/a.git/objects/ab/cd"), "object");
-        put(&from.state.join("checkpoints/a.git/refs/one"), "name");
-        put(&from.state.join("backups/old.tar.gz"), "old");
-        put(&from.config.join("config.toml"), "permission = \"ask\"\n");
-        put(&from.config.join("keys.toml"), "sk-secret");
-        let archive = folder.path().join("b.tar.gz");
-        let of = BackupOf { dirs: &from, database: "", keys: false, kept_keys: None };
-        assert!(write_archive(&of, &archive).await.expect("written") > 0);
-        assert!(write_archive(&of, &archive).await.is_err(), "it replaces nothing");
-        drop(store);
-
-        let to = dirs(&folder.path().join("to"));
-        let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
-        assert!(restore_archive(&of, &archive, false).await.expect("restored").is_empty());
-        let text = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
-        assert_eq!(text(to.state.join("people/p1/audit/2026-01-01.jsonl")), "line\n");
-        assert_eq!(text(to.state.join("checkpoints/a.git/objects/ab/cd")), "object");
-        assert_eq!(text(to.state.join("checkpoints/a.git/refs/one")), "name");
-        assert_eq!(text(to.config.join("config.toml")), "permission = \"ask\"\n");
-        assert!(!to.config.join("keys.toml").exists() && !to.state.join("backups").exists());
-        let store = weir_store::SqliteStore::open(&to.state).expect("opens");
-        store.check_integrity().await.expect("whole");
-        drop(store);
-        let left: Vec<_> = fs::read_dir(&to.state).expect("there").flatten().collect();
-        assert!(!left.iter().any(|one| one.file_name().to_string_lossy().starts_with(".weir")));
-
-        let refused = restore_archive(&of, &archive, false).await.expect_err("there is data");
-        assert!(refused.to_string().contains("--replace"), "{refused}");
-        let moved = restore_archive(&of, &archive, true).await.expect("moved aside");
-        assert_eq!(moved.len(), 2);
-        assert!(moved.iter().all(|folder| folder.is_dir()));
-    }
-
-    #[tokio::test]
-    async fn r9_a_backup_with_keys_has_those_of_the_keyring_and_not_its_list() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let from = dirs(&folder.path().join("from"));
-        fs::create_dir_all(&from.state).expect("writable");
-        put(&from.config.join("config.toml"), "permission = \"ask\"\n");
-        put(&from.config.join("keys.toml"), "openai = \"sk-file\"\n");
-        put(&from.config.join("keyring.toml"), "[names]\nanthropic = \"1\"\n");
-        put(&from.config.join("keys.lock"), "");
-        put(&from.config.join("config.lock"), "");
-        let all = Secret::new("anthropic = \"sk-ring\"\nopenai = \"sk-file\"");
-        let archive = folder.path().join("b.tar.gz");
-        let of = BackupOf { dirs: &from, database: "", keys: true, kept_keys: Some(&all) };
-        write_archive(&of, &archive).await.expect("written");
-        let to = dirs(&folder.path().join("to"));
-        let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
-        restore_archive(&of, &archive, false).await.expect("restored");
-        let kept = to.config.join("keys.toml");
-        assert_eq!(fs::read_to_string(&kept).expect("there"), all.reveal());
-        assert_eq!(fs::metadata(&kept).expect("there").permissions().mode() & 0o777, 0o600);
-        let other = ["keyring.toml", "keys.lock", "config.lock"];
-        assert_eq!(other.map(|name| to.config.join(name).exists()), [false; 3]);
-    }
-
-    #[tokio::test]
-    async fn d9_a_file_that_is_no_backup_changes_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let to = dirs(folder.path());
-        put(&to.state.join("weir.db"), "data");
-        let file = folder.path().join("b.tar.gz");
-        put(&file, "hello");
-        let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
-        let error = restore_archive(&of, &file, true).await.expect_err("no backup");
-        assert!(error.to_string().contains("no backup of Weir"), "{error}");
-        assert_eq!(fs::read_to_string(to.state.join("weir.db")).expect("there"), "data");
-    }
-
-    #[tokio::test]
-    async fn d9_a_damaged_backup_is_refused_before_anything_is_changed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let from = dirs(&folder.path().join("from"));
-        put(&from.state.join("people/p1/audit/2026-01-01.jsonl"), "line\n");
-        put(&from.config.join("config.toml"), "permission = \"ask\"\n");
-        let archive = folder.path().join("b.tar.gz");
-        let of = BackupOf { dirs: &from, database: "", keys: false, kept_keys: None };
-        write_archive(&of, &archive).await.expect("written");
-        let whole = fs::read(&archive).expect("there");
-        let end = whole.len();
-        let flipped = |at: usize| {
-            let mut bytes = whole.clone();
-            bytes[at] ^= 1;
-            bytes
-        };
-        let damages = [
-            ("a bit in the middle", flipped(end / 2)),
-            ("a bit of the checksum", flipped(end - 6)),
-            ("a bit of the length", flipped(end - 2)),
-            ("the checksum is cut off", whole[..end - 8].to_vec()),
-            ("more is cut off", whole[..end - 9].to_vec()),
-            ("garbage follows", [whole.as_slice(), b"x".as_slice()].concat()),
-            ("another one follows", [whole.as_slice(), whole.as_slice()].concat()),
-        ];
-        let to = dirs(&folder.path().join("to"));
-        put(&to.state.join("weir.db"), "data");
-        let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
-        for (what, bytes) in damages {
-            fs::write(&archive, bytes).expect("writable");
-            let refused = restore_archive(&of, &archive, true).await.expect_err(what);
-            let told = refused.to_string();
-            assert!(told.contains("is damaged: "), "{what}: {told}");
-            assert!(told.ends_with("; nothing was changed"), "{what}: {told}");
-            let kept = fs::read_to_string(to.state.join("weir.db")).expect("there");
-            assert_eq!(kept, "data", "{what}");
-            assert!(!to.config.exists(), "{what}");
-        }
-        fs::write(&archive, &whole).expect("writable");
-        assert_eq!(restore_archive(&of, &archive, true).await.expect("whole").len(), 1);
-    }
-
-    #[tokio::test]
-    async fn d9_a_log_that_stayed_without_its_database_is_not_restored_over() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let from = dirs(&folder.path().join("from"));
-        drop(weir_store::SqliteStore::open(&from.state).expect("opens"));
-        let archive = folder.path().join("b.tar.gz");
-        let of = BackupOf { dirs: &from, database: "", keys: false, kept_keys: None };
-        write_archive(&of, &archive).await.expect("written");
-
-        // A damaged database was taken away by hand; the log that the last run left was not.
-        let to = dirs(&folder.path().join("to"));
-        put(&to.state.join("weir.db-wal"), "of another database");
-        let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
-        let refused = restore_archive(&of, &archive, false).await.expect_err("there is a log");
-        assert!(refused.to_string().contains("--replace"), "{refused}");
-        let moved = restore_archive(&of, &archive, true).await.expect("moved aside");
-        assert_eq!(moved.len(), 1);
-        assert!(to.state.join("weir.db").is_file());
-        assert!(!to.state.join("weir.db-wal").exists());
-    }
-
-    #[test]
-    fn d9_names_in_a_backup_lead_nowhere_else() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let dirs = dirs(folder.path());
-        let of = BackupOf { dirs: &dirs, database: "", keys: false, kept_keys: None };
-        let at = |name: &str| target_path(&of, Path::new(name), folder.path());
-        for name in ["../x", "/etc/passwd", "state/../../x", "other/x", "x", "state/a/../../../x"] {
-            assert!(at(name).is_err(), "{name}");
-        }
-        let found = at("state/people/a.db").expect("a name").expect("a place");
-        assert_eq!(found, dirs.state.join("people/a.db"));
     }
 }

@@ -1,0 +1,231 @@
+//! Backups that are written and restored in folders of their own; not here: a whole program or server.
+
+use super::*;
+
+fn dirs(folder: &Path) -> WeirFolders {
+    WeirFolders {
+        config: folder.join("config"),
+        state: folder.join("state"),
+        home: None,
+        hidden: Vec::new(),
+    }
+}
+
+fn put(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("it has a folder")).expect("writable");
+    fs::write(path, text).expect("writable");
+}
+
+#[tokio::test]
+async fn d9_a_backup_holds_everything_but_keys_and_comes_back_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let from = dirs(&folder.path().join("from"));
+    let store = weir_store::SqliteStore::open(&from.state).expect("opens");
+    put(&from.state.join("people/p1/audit/2026-01-01.jsonl"), "line\n");
+    put(&from.state.join("checkpoints/a.git/objects/ab/cd"), "object");
+    put(&from.state.join("checkpoints/a.git/refs/one"), "name");
+    put(&from.state.join("backups/old.tar.gz"), "old");
+    put(&from.config.join("config.toml"), "permission = \"ask\"\n");
+    put(&from.config.join("keys.toml"), "sk-secret");
+    let archive = folder.path().join("b.tar.gz");
+    let of = BackupOf { dirs: &from, database: "", keys: false, kept_keys: None };
+    assert!(write_archive(&of, &archive).await.expect("written") > 0);
+    assert!(write_archive(&of, &archive).await.is_err(), "it replaces nothing");
+    drop(store);
+
+    let to = dirs(&folder.path().join("to"));
+    let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
+    assert!(restore_archive(&of, &archive, false).await.expect("restored").is_empty());
+    let text = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(text(to.state.join("people/p1/audit/2026-01-01.jsonl")), "line\n");
+    assert_eq!(text(to.state.join("checkpoints/a.git/objects/ab/cd")), "object");
+    assert_eq!(text(to.state.join("checkpoints/a.git/refs/one")), "name");
+    assert_eq!(text(to.config.join("config.toml")), "permission = \"ask\"\n");
+    assert!(!to.config.join("keys.toml").exists() && !to.state.join("backups").exists());
+    let store = weir_store::SqliteStore::open(&to.state).expect("opens");
+    store.check_integrity().await.expect("whole");
+    drop(store);
+    let left: Vec<_> = fs::read_dir(&to.state).expect("there").flatten().collect();
+    assert!(!left.iter().any(|one| one.file_name().to_string_lossy().starts_with(".weir")));
+
+    let refused = restore_archive(&of, &archive, false).await.expect_err("there is data");
+    assert!(refused.to_string().contains("--replace"), "{refused}");
+    let moved = restore_archive(&of, &archive, true).await.expect("moved aside");
+    assert_eq!(moved.len(), 2);
+    assert!(moved.iter().all(|folder| folder.is_dir()));
+}
+
+#[tokio::test]
+async fn r9_a_backup_with_keys_has_those_of_the_keyring_and_not_its_list() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let from = dirs(&folder.path().join("from"));
+    fs::create_dir_all(&from.state).expect("writable");
+    put(&from.config.join("config.toml"), "permission = \"ask\"\n");
+    put(&from.config.join("keys.toml"), "openai = \"sk-file\"\n");
+    put(&from.config.join("keyring.toml"), "[names]\nanthropic = \"1\"\n");
+    put(&from.config.join("keys.lock"), "");
+    put(&from.config.join("config.lock"), "");
+    let all = Secret::new("anthropic = \"sk-ring\"\nopenai = \"sk-file\"");
+    let archive = folder.path().join("b.tar.gz");
+    let of = BackupOf { dirs: &from, database: "", keys: true, kept_keys: Some(&all) };
+    write_archive(&of, &archive).await.expect("written");
+    let to = dirs(&folder.path().join("to"));
+    let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
+    restore_archive(&of, &archive, false).await.expect("restored");
+    let kept = to.config.join("keys.toml");
+    assert_eq!(fs::read_to_string(&kept).expect("there"), all.reveal());
+    assert_eq!(fs::metadata(&kept).expect("there").permissions().mode() & 0o777, 0o600);
+    let other = ["keyring.toml", "keys.lock", "config.lock"];
+    assert_eq!(other.map(|name| to.config.join(name).exists()), [false; 3]);
+}
+
+#[tokio::test]
+async fn d9_a_file_that_is_no_backup_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let to = dirs(folder.path());
+    put(&to.state.join("weir.db"), "data");
+    let file = folder.path().join("b.tar.gz");
+    put(&file, "hello");
+    let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
+    let error = restore_archive(&of, &file, true).await.expect_err("no backup");
+    assert!(error.to_string().contains("no backup of Weir"), "{error}");
+    assert_eq!(fs::read_to_string(to.state.join("weir.db")).expect("there"), "data");
+}
+
+#[tokio::test]
+async fn d9_a_damaged_backup_is_refused_before_anything_is_changed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let from = dirs(&folder.path().join("from"));
+    put(&from.state.join("people/p1/audit/2026-01-01.jsonl"), "line\n");
+    put(&from.config.join("config.toml"), "permission = \"ask\"\n");
+    let archive = folder.path().join("b.tar.gz");
+    let of = BackupOf { dirs: &from, database: "", keys: false, kept_keys: None };
+    write_archive(&of, &archive).await.expect("written");
+    let whole = fs::read(&archive).expect("there");
+    let end = whole.len();
+    let flipped = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let damages = [
+        ("a bit in the middle", flipped(end / 2)),
+        ("a bit of the checksum", flipped(end - 6)),
+        ("a bit of the length", flipped(end - 2)),
+        ("the checksum is cut off", whole[..end - 8].to_vec()),
+        ("more is cut off", whole[..end - 9].to_vec()),
+        ("garbage follows", [whole.as_slice(), b"x".as_slice()].concat()),
+        ("another one follows", [whole.as_slice(), whole.as_slice()].concat()),
+    ];
+    let to = dirs(&folder.path().join("to"));
+    put(&to.state.join("weir.db"), "data");
+    let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
+    for (what, bytes) in damages {
+        fs::write(&archive, bytes).expect("writable");
+        let refused = restore_archive(&of, &archive, true).await.expect_err(what);
+        let told = refused.to_string();
+        assert!(told.contains("is damaged: "), "{what}: {told}");
+        assert!(told.ends_with("; nothing was changed"), "{what}: {told}");
+        let kept = fs::read_to_string(to.state.join("weir.db")).expect("there");
+        assert_eq!(kept, "data", "{what}");
+        assert!(!to.config.exists(), "{what}");
+    }
+    fs::write(&archive, &whole).expect("writable");
+    assert_eq!(restore_archive(&of, &archive, true).await.expect("whole").len(), 1);
+}
+
+#[tokio::test]
+async fn d9_a_log_that_stayed_without_its_database_is_not_restored_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let from = dirs(&folder.path().join("from"));
+    drop(weir_store::SqliteStore::open(&from.state).expect("opens"));
+    let archive = folder.path().join("b.tar.gz");
+    let of = BackupOf { dirs: &from, database: "", keys: false, kept_keys: None };
+    write_archive(&of, &archive).await.expect("written");
+
+    // A damaged database was taken away by hand; the log that the last run left was not.
+    let to = dirs(&folder.path().join("to"));
+    put(&to.state.join("weir.db-wal"), "of another database");
+    let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
+    let refused = restore_archive(&of, &archive, false).await.expect_err("there is a log");
+    assert!(refused.to_string().contains("--replace"), "{refused}");
+    let moved = restore_archive(&of, &archive, true).await.expect("moved aside");
+    assert_eq!(moved.len(), 1);
+    assert!(to.state.join("weir.db").is_file());
+    assert!(!to.state.join("weir.db-wal").exists());
+}
+
+/// An archive of which the last file cannot be put anywhere.
+fn put_unrestorable(of: &BackupOf<'_>, path: &Path) {
+    let mut file = ArchiveWriter::create_at(path).expect("writable");
+    file.write_manifest(&build_manifest(of)).expect("written");
+    for name in ["config/config.toml", "state/weir.db", "state/people/p1/a", "other/x"] {
+        file.append_text("new", Path::new(name)).expect("written");
+    }
+    file.finish().expect("written");
+}
+
+#[tokio::test]
+async fn d9_a_restore_that_fails_leaves_everything_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = folder.path().join("b.tar.gz");
+    let to = dirs(&folder.path().join("to"));
+    let of = BackupOf { dirs: &to, database: "", keys: false, kept_keys: None };
+    put_unrestorable(&of, &archive);
+
+    // Where nothing was, nothing is.
+    let failed = restore_archive(&of, &archive, false).await.expect_err("no place for it");
+    let told = format!("{failed:#}");
+    assert!(told.contains("all is as it was before") && told.contains("other/x"), "{told}");
+    assert!(!folder.path().join("to").exists());
+
+    // What was moved aside is back, and what is no data was not touched.
+    put(&to.state.join("weir.db"), "old");
+    put(&to.state.join("people/p1/b"), "old");
+    put(&to.config.join("SOUL.md"), "mine");
+    let failed = restore_archive(&of, &archive, true).await.expect_err("no place for it");
+    let told = format!("{failed:#}");
+    assert!(told.contains("all is as it was before"), "{told}");
+    let text = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(text(to.state.join("weir.db")), "old");
+    assert_eq!(text(to.state.join("people/p1/b")), "old");
+    assert_eq!(text(to.config.join("SOUL.md")), "mine");
+    assert!(!to.state.join("people/p1/a").exists() && !to.config.join("config.toml").exists());
+    let names = fs::read_dir(folder.path().join("to")).expect("there").flatten();
+    let mut names: Vec<String> =
+        names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    assert_eq!(names, ["config", "state"]);
+}
+
+#[test]
+fn d9_data_that_cannot_be_moved_back_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let aside = folder.path().join("state.before-restore-1");
+    put(&aside.join("weir.db"), "old");
+    let state = folder.path().join("state");
+    let mut changes = RestoreChanges::default();
+    changes.moved.push(MovedFolder { folder: state.clone(), aside: aside.clone() });
+    drop(changes.make_file(&state.join("a/weir.db"), 0o600).expect("written"));
+    // Another program came between.
+    put(&state.join("other"), "theirs");
+    let told = format!("{:#}", changes.take_back(anyhow::anyhow!("the disk is full")));
+    assert!(told.contains("the disk is full"), "{told}");
+    assert!(told.contains(&aside.display().to_string()), "{told}");
+    assert!(!told.contains("as it was before"), "{told}");
+    assert_eq!(fs::read_to_string(aside.join("weir.db")).expect("there"), "old");
+    assert!(state.join("other").exists() && !state.join("a").exists());
+}
+
+#[test]
+fn d9_names_in_a_backup_lead_nowhere_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dirs = dirs(folder.path());
+    let of = BackupOf { dirs: &dirs, database: "", keys: false, kept_keys: None };
+    let at = |name: &str| target_path(&of, Path::new(name), folder.path());
+    for name in ["../x", "/etc/passwd", "state/../../x", "other/x", "x", "state/a/../../../x"] {
+        assert!(at(name).is_err(), "{name}");
+    }
+    let found = at("state/people/a.db").expect("a name").expect("a place");
+    assert_eq!(found, dirs.state.join("people/a.db"));
+}

@@ -114,13 +114,15 @@ impl BackupOf<'_> {
 /// size.
 ///
 /// # Errors
-/// `to` exists, the disk is full, a database does not answer: then nothing is left behind.
+/// `to` exists or lies among what is backed up, the disk is full, a database does not answer: then
+/// nothing is left behind.
 pub async fn write_archive(of: &BackupOf<'_>, to: &Path) -> anyhow::Result<u64> {
     if to.exists() {
         return Err(usage(format!("{} exists already; choose another name", to.display())));
     }
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
+    refuse_among_data(of, folder)?;
     let staging = StagingFolder::new(folder)?;
     let doing = || format!("writing the backup {}", to.display());
     let archive = staging.0.join("archive");
@@ -153,6 +155,30 @@ pub async fn write_archive(of: &BackupOf<'_>, to: &Path) -> anyhow::Result<u64> 
     fs::hard_link(&archive, to).with_context(doing)?;
     File::open(folder).and_then(|folder| folder.sync_all()).with_context(doing)?;
     Ok(bytes)
+}
+
+/// A backup among what is backed up would go along with each later one, and the keys in it too, where
+/// that one is to have none. What never goes along may hold it.
+fn refuse_among_data(of: &BackupOf<'_>, folder: &Path) -> anyhow::Result<()> {
+    let real = fs::canonicalize(folder).map_err(|error| {
+        usage(format!("nothing can be written in {}: {error}", folder.display()))
+    })?;
+    for root in of.archive_roots() {
+        // One that is not there holds nothing.
+        let Ok(root) = fs::canonicalize(&root.folder) else { continue };
+        let Ok(below) = real.strip_prefix(&root) else { continue };
+        let is_left_out = |part: Component<'_>| {
+            part.as_os_str().to_str().is_some_and(|name| LEFT_OUT.contains(&name))
+        };
+        if !below.components().any(is_left_out) {
+            return Err(usage(format!(
+                "a backup in {} would go along with each later one; choose a folder outside of {}",
+                folder.display(),
+                root.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn build_manifest(of: &BackupOf<'_>) -> ArchiveManifest {

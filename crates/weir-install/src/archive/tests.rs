@@ -155,6 +155,33 @@ async fn d9_a_log_that_stayed_without_its_database_is_not_restored_over() {
     assert!(!to.state.join("weir.db-wal").exists());
 }
 
+#[tokio::test]
+async fn d9_r9_a_backup_lies_outside_of_what_is_backed_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let from = dirs(&folder.path().join("from"));
+    put(&from.state.join("people/p1/audit/2026-01-01.jsonl"), "line\n");
+    put(&from.config.join("config.toml"), "permission = \"ask\"\n");
+    put(&from.state.join("backups/old.tar.gz"), "old");
+    let database = folder.path().join("database");
+    put(&database.join("kept"), "kept");
+    std::os::unix::fs::symlink(&from.state, folder.path().join("link")).expect("a link");
+    let url = format!("sqlite:{}", database.display());
+    let of = BackupOf { dirs: &from, database: &url, keys: true, kept_keys: None };
+    for inside in ["from/state", "from/state/people", "from/config", "database", "link/people"] {
+        let to = folder.path().join(inside).join("b.tar.gz");
+        let refused = write_archive(&of, &to).await.expect_err(inside);
+        let told = refused.to_string();
+        assert!(told.contains("choose a folder outside of"), "{inside}: {told}");
+        assert!(!to.exists(), "{inside}");
+    }
+    for fine in ["", "from", "from/state/backups"] {
+        write_archive(&of, &folder.path().join(fine).join("b.tar.gz")).await.expect(fine);
+    }
+    let missing = folder.path().join("none/b.tar.gz");
+    let refused = write_archive(&of, &missing).await.expect_err("no folder");
+    assert!(refused.to_string().contains("nothing can be written in"), "{refused}");
+}
+
 /// An archive of which the last file cannot be put anywhere.
 fn put_unrestorable(of: &BackupOf<'_>, path: &Path) {
     let mut file = ArchiveWriter::create_at(path).expect("writable");

@@ -303,6 +303,10 @@ fn finish_profile(
     if name.is_empty() || name.chars().count() > 64 || !name.chars().all(is_plain) {
         return Err(format!("{name:?} is no name of a profile; use letters, digits, - and _"));
     }
+    // Whatever was spent is never more than what is no number: it would bound nothing.
+    if file.limits.budget_usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
+        return Err("limits.budget_usd must be an amount above 0; leave it out for no bound".into());
+    }
     let role = file.role.filter(|role| !role.trim().is_empty());
     let role = role.ok_or("it has no role: say in `role` who the agent is and what it does")?;
     let (extra_tools, denied_tools) = match file.tools {
@@ -337,4 +341,22 @@ fn finish_profile(
 fn every_group() -> Vec<ToolGroup> {
     use ToolGroup::{Agent, Edit, Mcp, Read, Skill, Vault, Web};
     vec![Read, Vault, Edit, Web, Agent, Mcp, Skill]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p7_l3_a_budget_of_a_profile_is_an_amount() {
+        let read = |budget: &str| {
+            let text = format!("role = \"You help.\"\n[limits]\nbudget_usd = {budget}\n");
+            from_toml(&text).and_then(|file| finish_profile(file, "x".into(), Vec::new()))
+        };
+        for budget in ["nan", "inf", "-inf", "0.0", "-1.0"] {
+            let refused = read(budget).expect_err(budget);
+            assert!(refused.contains("limits.budget_usd must be an amount"), "{budget}: {refused}");
+        }
+        assert_eq!(read("0.5").expect("an amount").limits.budget_usd, Some(0.5));
+    }
 }

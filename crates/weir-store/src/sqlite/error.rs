@@ -67,9 +67,9 @@ mod tests {
     #[test]
     fn d9_a_statement_that_does_not_fit_the_database_is_not_quoted() {
         let connection = rusqlite::Connection::open_in_memory().expect("there is memory");
-        let refused = connection.prepare("SELECT nothing FROM sqlite_schema").map(drop);
+        let refused = connection.prepare("SELECT absent FROM sqlite_schema").map(drop);
         let error = database_error("reading", &refused.expect_err("no such column")).to_string();
-        assert!(error.contains("no such column: nothing"), "{error}");
+        assert!(error.contains("no such column: absent"), "{error}");
         assert!(!error.contains("SELECT"), "{error}");
     }
 }

@@ -275,14 +275,14 @@ async fn d9_a_damaged_page_is_named_as_damage() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = store_in(folder.path());
     let mut scribe = Scribe::new(&store, "one").await;
-    for _ in 0..40 {
+    for _ in 0..80 {
         scribe.write(&store, 20).await;
     }
     drop(store);
     let database = folder.path().join("weir.db");
     let mut bytes = fs::read(&database).expect("readable");
     // Everything but the first pages, where the schema stands.
-    for at in (40 * 4096..bytes.len()).step_by(7) {
+    for at in (72 * 4096..bytes.len()).step_by(7) {
         bytes[at] ^= 0xff;
     }
     fs::write(&database, &bytes).expect("writable");

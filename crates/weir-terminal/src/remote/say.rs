@@ -308,7 +308,7 @@ mod tests {
             assert_eq!((found.as_str(), &content[..]), (name, bytes.as_bytes()), "{written}");
         }
         for (written, words) in
-            [("none.txt", "No such file"), ("home", "no file"), ("/dev/zero", "no file")]
+            [("none.txt", "No such file"), ("home", "not a file"), ("/dev/zero", "not a file")]
         {
             let why = read_local_file(&here, written).await.expect_err(written).to_string();
             assert!(why.contains(words) && why.contains(written), "{why}");

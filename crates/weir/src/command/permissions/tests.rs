@@ -42,7 +42,8 @@ impl House {
     /// Runs a command line in this house, in this process.
     async fn dispatch(&self, words: &[&str]) -> anyhow::Result<std::process::ExitCode> {
         let (options, environment) = self.options(words);
-        crate::command::run_command(options, environment).await
+        // Boxed: a test's thread has a quarter of the stack of the program's.
+        Box::pin(crate::command::run_command(options, environment)).await
     }
 
     /// The settings that a session has in the store.

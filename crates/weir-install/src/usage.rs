@@ -2,17 +2,19 @@
 //! day and model are the store's own. Not here: how anything is printed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use serde::Serialize;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::model::Usage;
 use weir_core::session::child;
 use weir_core::view::cache::CacheMiss;
+use weir_engine::engine::visit_records;
 use weir_engine::ports::{SessionFilter, SessionMeta, Store, StoreError, UsageFilter};
 
 pub mod journal;
 
-use journal::{JournalUsage, READ_BATCH, day_of};
+use journal::{JournalUsage, day_of};
 
 /// Most sessions whose journals are read for one look, the newest first: nobody waits for more.
 pub const SESSIONS_MAX: usize = 500;
@@ -195,20 +197,16 @@ async fn read_session(
         return Ok(JournalUsage::read_journal(store, &meta.id).await?.sum_days(meta, filter));
     }
     // Whether the other session is still there decides what counts here, so nothing of it is kept.
-    let (mut read, mut from) = (JournalUsage::default(), 1);
-    loop {
-        let records = store.read_records(&meta.id, from, READ_BATCH).await?;
-        from += records.len() as u64;
-        for record in &records {
-            match copied.contains(&(record.seq, record.ts)) {
-                true => read.apply_copied(record),
-                false => read.apply_record(record),
-            }
+    let mut read = JournalUsage::default();
+    visit_records(store, &meta.id, 1, |record| {
+        match copied.contains(&(record.seq, record.ts)) {
+            true => read.apply_copied(record),
+            false => read.apply_record(record),
         }
-        if records.len() < READ_BATCH {
-            return Ok(read.sum_days(meta, filter));
-        }
-    }
+        Ok(ControlFlow::<()>::Continue(()))
+    })
+    .await?;
+    Ok(read.sum_days(meta, filter))
 }
 
 /// The facts that a fork copied: they happened in the other session, and once.
@@ -221,14 +219,10 @@ async fn copied_facts(
     if child::parent_of(&meta.id).is_some() {
         return Ok(copied);
     }
-    let mut from = 1;
-    loop {
-        let records = store.read_records(parent, from, READ_BATCH).await?;
-        from += records.len() as u64;
-        let is_end = records.len() < READ_BATCH;
-        copied.extend(records.iter().map(|record| (record.seq, record.ts)));
-        if is_end {
-            return Ok(copied);
-        }
-    }
+    visit_records(store, parent, 1, |record| {
+        copied.insert((record.seq, record.ts));
+        Ok(ControlFlow::<()>::Continue(()))
+    })
+    .await?;
+    Ok(copied)
 }

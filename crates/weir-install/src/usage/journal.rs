@@ -3,6 +3,7 @@
 //! at, and how they are put together.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 use weir_core::ids::{Seq, SessionId, Timestamp};
@@ -10,14 +11,13 @@ use weir_core::model::Usage;
 use weir_core::record::Record;
 use weir_core::session::{SNAPSHOT_FORMAT, source_number};
 use weir_core::view::cache::{CacheMiss, CacheWatch};
+use weir_engine::engine::visit_records;
 use weir_engine::ledger::fact_of;
 use weir_engine::looks::{find_look, keep_look};
 use weir_engine::ports::{SessionMeta, Store, StoreError, USAGE_RULES, UsageFilter, UsageNote};
 
 use super::{SessionMiss, SessionUsage};
 
-/// Facts that are read at once.
-pub(super) const READ_BATCH: usize = 512;
 /// The name under which a fold is kept.
 const KIND: &str = "usage";
 /// Facts since the last one after which a fold is kept again: to read so many again is less work than to
@@ -64,19 +64,17 @@ impl JournalUsage {
     ) -> Result<JournalUsage, StoreError> {
         let found = find_look(store, session, KIND, &kept_format()).await?;
         let (mut read, kept): (JournalUsage, Seq) = found.unwrap_or_default();
-        let (mut seq, mut last) = (kept, None);
-        loop {
-            let mut records = store.read_records(session, seq + 1, READ_BATCH).await?;
-            records.iter().for_each(|record| read.apply_record(record));
-            seq += records.len() as Seq;
-            let is_end = records.len() < READ_BATCH;
-            last = records.pop().or(last);
-            if is_end {
-                break;
-            }
-        }
-        if let Some(last) = last.filter(|_| seq - kept >= KEEP_EVERY) {
-            keep_look(store, KIND, kept_format(), &last, &read.to_kept()).await;
+        let mut seq = kept;
+        visit_records(store, session, kept + 1, |record| {
+            read.apply_record(record);
+            seq = record.seq;
+            Ok(ControlFlow::<()>::Continue(()))
+        })
+        .await?;
+        if seq - kept >= KEEP_EVERY
+            && let Some(last) = store.read_records(session, seq, 1).await?.first()
+        {
+            keep_look(store, KIND, kept_format(), last, &read.to_kept()).await;
         }
         Ok(read)
     }

@@ -22,7 +22,8 @@ impl WriterThread {
         new: &NewMemory,
         now: Timestamp,
     ) -> Result<MemoryFact, StoreError> {
-        self.in_transaction(REMEMBERING, |me| block_on(remember_fact(&mut me.connection, new, now)))
+        let remember = |work: &mut SqliteConnection| block_on(remember_fact(work, new, now));
+        self.connection.in_transaction(REMEMBERING, remember)
     }
 
     pub(super) fn settle_memory(
@@ -31,13 +32,13 @@ impl WriterThread {
         decision: &MemoryDecision,
         now: Timestamp,
     ) -> Result<MemoryOutcome, StoreError> {
-        self.in_transaction("settling a remembered fact", |me| {
-            block_on(settle_stored_fact(&mut me.connection, id, decision, now))
+        self.connection.in_transaction("settling a remembered fact", |work| {
+            block_on(settle_stored_fact(work, id, decision, now))
         })
     }
 
     pub(super) fn add_proposal(&mut self, proposal: &Proposal) -> Result<(), StoreError> {
-        self.in_transaction(PROPOSING, |me| block_on(write_proposal(&mut me.connection, proposal)))
+        self.connection.in_transaction(PROPOSING, |work| block_on(write_proposal(work, proposal)))
     }
 }
 

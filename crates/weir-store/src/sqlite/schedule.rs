@@ -51,8 +51,8 @@ impl WriterThread {
         holder: Option<&LeaseOwner>,
     ) -> Result<Vec<TickClaim>, StoreError> {
         let holder = holder.map(|holder| RunHolder::new(CLAIMING, holder, None)).transpose()?;
-        self.in_transaction(CLAIMING, |me| {
-            let mut claim = |run| block_on(claim_tick(&mut me.connection, run, holder.as_ref()));
+        self.connection.in_transaction(CLAIMING, |work| {
+            let mut claim = |run| block_on(claim_tick(work, run, holder.as_ref()));
             runs.iter().map(&mut claim).collect()
         })
     }
@@ -64,21 +64,10 @@ impl WriterThread {
         places: &PlaceLimits,
     ) -> Result<RunBeginOutcome, StoreError> {
         let holder = RunHolder::new(BEGINNING, holder, None)?;
-        self.in_transaction(BEGINNING, |me| {
-            let running = me.count_running()?;
-            block_on(begin_run(&mut me.connection, run, &holder, places, running))
+        self.connection.in_transaction(BEGINNING, |work| {
+            let running = count_running(work)?;
+            block_on(begin_run(work, run, &holder, places, running))
         })
-    }
-
-    /// Runs that take a place: begun by a schedule, not waiting for a person, and their process
-    /// lives.
-    fn count_running(&mut self) -> Result<usize, StoreError> {
-        let rows = self.connection.read_rows(READING, RUNNING, [])?;
-        let mut count = 0;
-        for row in &rows {
-            count += usize::from(holder_of(row, 0)?.is_some_and(|holder| is_alive(&holder)));
-        }
-        Ok(count)
     }
 
     fn note_agent_run(&mut self, run: &AgentRun, holder: &LeaseOwner) -> Result<bool, StoreError> {
@@ -88,14 +77,24 @@ impl WriterThread {
 
     fn take_agent_runs(&mut self, holder: &LeaseOwner) -> Result<Vec<AgentRun>, StoreError> {
         let holder = RunHolder::new(NOTING, holder, None)?;
-        self.in_transaction(NOTING, |me| {
-            let mut taken = orphaned_runs(&mut me.connection)?;
+        self.connection.in_transaction(NOTING, |work| {
+            let mut taken = orphaned_runs(work)?;
             for run in &mut taken {
-                block_on(take_run(&mut me.connection, run, &holder))?;
+                block_on(take_run(work, run, &holder))?;
             }
             Ok(taken)
         })
     }
+}
+
+/// Runs that take a place: begun by a schedule, not waiting for a person, and their process lives.
+fn count_running(connection: &mut SqliteConnection) -> Result<usize, StoreError> {
+    let rows = connection.read_rows(READING, RUNNING, [])?;
+    let mut count = 0;
+    for row in &rows {
+        count += usize::from(holder_of(row, 0)?.is_some_and(|holder| is_alive(&holder)));
+    }
+    Ok(count)
 }
 
 /// Runs that are not over and that no living process has, oldest first.

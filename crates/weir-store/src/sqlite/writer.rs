@@ -239,7 +239,7 @@ impl WriterThread {
     /// Gives back what could not be given back when its session went down.
     fn give_back_owed(&mut self, which: impl Fn(&Lease) -> bool) -> Result<(), StoreError> {
         for lease in owed::owed_leases(&self.database).iter().filter(|lease| which(lease)) {
-            self.without_sync(|me| me.release_lease(lease))?;
+            self.without_sync(|connection| release_lease(connection, lease))?;
             owed::clear_owed_lease(&self.database, lease);
         }
         Ok(())
@@ -285,7 +285,7 @@ impl WriterThread {
                 let _ = answer.send(self.take_lease(&session, &owner));
             }
             WriterCommand::Release(lease, answer) => {
-                let given_back = self.without_sync(|me| me.release_lease(&lease));
+                let given_back = self.without_sync(|connection| release_lease(connection, &lease));
                 if given_back.is_err() {
                     owed::note_owed_lease(&self.database, &lease);
                 }
@@ -301,8 +301,8 @@ impl WriterThread {
                 let _ = answer.send(block_on(set_pause(&mut self.connection, pause.as_ref())));
             }
             WriterCommand::Post(mail, answer) => {
-                let posted = self.in_transaction(letters::POSTING, |me| {
-                    block_on(letters::post_letter(&mut me.connection, &mail))
+                let posted = self.connection.in_transaction(letters::POSTING, |connection| {
+                    block_on(letters::post_letter(connection, &mail))
                 });
                 let _ = answer.send(posted);
             }
@@ -358,7 +358,7 @@ impl WriterThread {
     /// Gives it, after what is owed of an earlier one was given back.
     fn take_lease(&mut self, session: &SessionId, owner: &LeaseOwner) -> Result<Lease, StoreError> {
         self.give_back_owed(|lease| lease.session == *session)?;
-        self.without_sync(|me| me.acquire_lease(session, owner))
+        self.without_sync(|connection| acquire_lease(connection, session, owner))
     }
 
     fn serve_read(&mut self, job: ConnectionJob) {
@@ -370,13 +370,13 @@ impl WriterThread {
     /// rollback journal that would not be safe for the rest of the file, so there it is synced.
     fn without_sync<T>(
         &mut self,
-        work: impl FnOnce(&mut WriterThread) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut SqliteConnection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if self.wal {
             self.syncs = false;
             self.set_quietly("PRAGMA synchronous = NORMAL");
         }
-        let result = self.in_transaction("writing the lease", work);
+        let result = self.connection.in_transaction("writing the lease", work);
         self.sync_again()?;
         result
     }
@@ -395,72 +395,25 @@ impl WriterThread {
         Ok(())
     }
 
-    pub(super) fn in_transaction<T>(
-        &mut self,
-        doing: &str,
-        work: impl FnOnce(&mut WriterThread) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        self.connection.begin_writing(doing)?;
-        let result = work(self).and_then(|value| {
-            self.connection.commit_changes(doing)?;
-            Ok(value)
-        });
-        if result.is_err() {
-            self.connection.roll_back();
-        }
-        result
-    }
-
-    fn acquire_lease(
-        &mut self,
-        session: &SessionId,
-        owner: &LeaseOwner,
-    ) -> Result<Lease, StoreError> {
-        let doing = "taking the lease of a session";
-        let holder = read::lease_owner(&mut self.connection, session)?;
-        if let Some(holder) = holder.filter(is_alive) {
-            return Err(StoreError::Held {
-                session: session.clone(),
-                holder: describe_owner(&holder),
-            });
-        }
-        let values = params![
-            session.as_str(),
-            owner.pid,
-            owner.started.cast_signed(),
-            owner.host,
-            owner.label,
-            GENESIS,
-        ];
-        let rows = self.connection.read_rows(doing, statements::ACQUIRE, values)?;
-        let epoch = rows.first().map_or(Ok(0), |row| row.number(0))?;
-        Ok(Lease { session: session.clone(), epoch })
-    }
-
-    fn release_lease(&mut self, lease: &Lease) -> Result<(), StoreError> {
-        let values = params![lease.session.as_str(), lease.epoch.cast_signed()];
-        let doing = "giving back the lease of a session";
-        self.connection.run_statement(doing, statements::RELEASE, values).map(drop)
-    }
-
     fn delete_session(&mut self, session: &SessionId) -> Result<(), StoreError> {
         let doing = "deleting a session";
         // What was deleted shall not be readable in free pages or in the log either.
         let result = self.overwriting(|me| {
-            me.in_transaction(doing, |me| {
-                let rows = me.connection.read_rows(doing, statements::LEASE, [session.as_str()])?;
+            let wal = me.wal;
+            me.connection.in_transaction(doing, |connection| {
+                let rows = connection.read_rows(doing, statements::LEASE, [session.as_str()])?;
                 if rows.first().map_or(Ok(0), |row| row.number(5))? == 0 {
                     return Err(StoreError::Missing { what: format!("session {session}") });
                 }
                 for statement in statements::DELETE {
-                    me.connection.run_statement(doing, statement, [session.as_str()])?;
+                    connection.run_statement(doing, statement, [session.as_str()])?;
                 }
-                if me.wal {
+                if wal {
                     // Until the log was emptied, whatever comes between.
-                    me.connection.run_statement(doing, statements::NOTE_UNCLEAN, [])?;
+                    connection.run_statement(doing, statements::NOTE_UNCLEAN, [])?;
                 }
                 let values = [session.as_str(), GENESIS];
-                me.connection.run_statement(doing, statements::EMPTY_SESSION, values).map(drop)
+                connection.run_statement(doing, statements::EMPTY_SESSION, values).map(drop)
             })
         });
         if result.is_ok() && self.wal {
@@ -497,10 +450,10 @@ impl WriterThread {
     /// Indexes some passages and says whether there are more.
     fn index_some(&mut self) -> Result<bool, StoreError> {
         let doing = "indexing passages";
-        self.in_transaction(doing, |me| {
-            me.connection.run_statement(doing, statements::INDEX_WORDS, [INDEX_BATCH])?;
-            me.connection.run_statement(doing, statements::NOTE_INDEXED, [INDEX_BATCH])?;
-            let rows = me.connection.read_rows(doing, statements::HAS_UNINDEXED, [])?;
+        self.connection.in_transaction(doing, |connection| {
+            connection.run_statement(doing, statements::INDEX_WORDS, [INDEX_BATCH])?;
+            connection.run_statement(doing, statements::NOTE_INDEXED, [INDEX_BATCH])?;
+            let rows = connection.read_rows(doing, statements::HAS_UNINDEXED, [])?;
             rows.first().map_or(Ok(false), |row| row.boolean(0))
         })
     }
@@ -521,6 +474,35 @@ impl WriterThread {
             tracing::debug!(%error, sql, "housekeeping of the database failed");
         }
     }
+}
+
+fn acquire_lease(
+    connection: &mut SqliteConnection,
+    session: &SessionId,
+    owner: &LeaseOwner,
+) -> Result<Lease, StoreError> {
+    let doing = "taking the lease of a session";
+    let holder = read::lease_owner(connection, session)?;
+    if let Some(holder) = holder.filter(is_alive) {
+        return Err(StoreError::Held { session: session.clone(), holder: describe_owner(&holder) });
+    }
+    let values = params![
+        session.as_str(),
+        owner.pid,
+        owner.started.cast_signed(),
+        owner.host,
+        owner.label,
+        GENESIS,
+    ];
+    let rows = connection.read_rows(doing, statements::ACQUIRE, values)?;
+    let epoch = rows.first().map_or(Ok(0), |row| row.number(0))?;
+    Ok(Lease { session: session.clone(), epoch })
+}
+
+fn release_lease(connection: &mut SqliteConnection, lease: &Lease) -> Result<(), StoreError> {
+    let values = params![lease.session.as_str(), lease.epoch.cast_signed()];
+    let doing = "giving back the lease of a session";
+    connection.run_statement(doing, statements::RELEASE, values).map(drop)
 }
 
 #[cfg(test)]
@@ -545,7 +527,7 @@ mod tests {
         let session = SessionId::new("one");
         let release = Lease { session, epoch: 1 };
         let after_lease = level_after(&|me| {
-            me.without_sync(|me| me.release_lease(&release)).expect("writable");
+            me.without_sync(|connection| release_lease(connection, &release)).expect("writable");
         });
         assert_eq!(after_lease, full);
         // What a failing disk leaves: a transaction that is open, and the level that leases have.

@@ -12,7 +12,7 @@ use weir_engine::ports::{PutOutcome, RecordEntry, Records, StoreError};
 use crate::filesystem::{network_file_system, private_file, private_folder};
 use crate::notice::ChangeMarker;
 use crate::sql::{SqlConnection, SqlStatement, sql};
-use crate::sqlite::connect::{BUSY_TIMEOUT, connect_retrying, refuse_log_alone};
+use crate::sqlite::connect::{connect_retrying, refuse_log_alone};
 use crate::sqlite::connection::{SqliteConnection, SqliteRow};
 use crate::sqlite::connection_threads::ConnectionThreads;
 use crate::sqlite::error::database_error;
@@ -75,11 +75,7 @@ fn connect_records(database: &Path, wal: bool) -> Result<SqliteConnection, Store
         "PRAGMA journal_mode = {}; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON",
         if wal { "WAL" } else { "TRUNCATE" },
     );
-    let opened = connect_retrying(|| {
-        let mut connection = SqliteConnection::open(database, BUSY_TIMEOUT)?;
-        connection.run_batch(&settings)?;
-        Ok(connection)
-    });
+    let opened = connect_retrying(database, &settings);
     let mut connection = opened.map_err(|error| database_error(OPENING, &error))?;
     // Another process may be doing the same.
     connection.in_transaction(OPENING, migrate_schema)?;

@@ -27,7 +27,7 @@ const MIGRATIONS: &[&str] = &[
 ];
 
 /// How long to wait for another process that writes.
-pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait before opening is tried again.
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// Page cache of a connection that reads, in kibibytes.
@@ -111,12 +111,8 @@ impl DatabasePlace {
 
     fn connect_with(&self, settings: &str) -> Result<SqliteConnection, StoreError> {
         let settings = format!("PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; {settings}");
-        connect_retrying(|| {
-            let mut connection = SqliteConnection::open(&self.database, BUSY_TIMEOUT)?;
-            connection.run_batch(&settings)?;
-            Ok(connection)
-        })
-        .map_err(|error| database_error("opening the database", &error))
+        connect_retrying(&self.database, &settings)
+            .map_err(|error| database_error("opening the database", &error))
     }
 
     /// SQLite says of a disk that is read-only that it cannot open a file: it needs to make one.
@@ -193,11 +189,17 @@ pub(crate) fn refuse_log_alone(database: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// Opens a database. Two programs that open a new one at once are in each other's way while it
+/// Opens a database so set. Two programs that open a new one at once are in each other's way while it
 /// becomes a WAL database, and SQLite does not wait there by itself.
 pub(crate) fn connect_retrying(
-    mut connect: impl FnMut() -> rusqlite::Result<SqliteConnection>,
+    database: &Path,
+    settings: &str,
 ) -> rusqlite::Result<SqliteConnection> {
+    let connect = || {
+        let mut connection = SqliteConnection::open(database, BUSY_TIMEOUT)?;
+        connection.run_batch(settings)?;
+        Ok(connection)
+    };
     let until = Instant::now() + BUSY_TIMEOUT;
     loop {
         match connect() {

@@ -1,17 +1,8 @@
 //! What SQLite says, in the store's words: full, read-only, busy and damaged are different things
 //! for the person who must act.
 
-use rusqlite::Error;
+use rusqlite::{Error, ErrorCode};
 use weir_engine::ports::{NO_SPACE, StoreError};
-
-const BUSY: i32 = 5;
-const LOCKED: i32 = 6;
-const READONLY: i32 = 8;
-const IOERR: i32 = 10;
-const CORRUPT: i32 = 11;
-const FULL: i32 = 13;
-const CANTOPEN: i32 = 14;
-const NOTADB: i32 = 26;
 
 /// The store's error for a database error met while `doing` something.
 pub(crate) fn database_error(doing: &str, error: &Error) -> StoreError {
@@ -20,18 +11,24 @@ pub(crate) fn database_error(doing: &str, error: &Error) -> StoreError {
     match error {
         Error::SqliteFailure(e, message) => {
             let text = message.clone().unwrap_or_else(|| e.to_string());
-            match plain_code(e.extended_code) {
-                CORRUPT | NOTADB => damaged(format!(
+            match e.code {
+                ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => damaged(format!(
                     "{text} (found while {doing}): restore it from a backup, or save what can be \
                      read with `sqlite3 weir.db .recover`"
                 )),
-                FULL => refused(format!("{text}: {NO_SPACE}, then go on")),
-                READONLY => refused(format!("{text}: make the file and its folder writable")),
-                BUSY | LOCKED => refused(format!(
+                ErrorCode::DiskFull => refused(format!("{text}: {NO_SPACE}, then go on")),
+                ErrorCode::ReadOnly => {
+                    refused(format!("{text}: make the file and its folder writable"))
+                }
+                ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => refused(format!(
                     "{text}: another program keeps the database locked; end it and start again"
                 )),
-                IOERR => refused(format!("{text}: the disk failed or is full")),
-                CANTOPEN => refused(format!("{text}: check the folder and its permissions")),
+                ErrorCode::SystemIoFailure => {
+                    refused(format!("{text}: the disk failed or is full"))
+                }
+                ErrorCode::CannotOpen => {
+                    refused(format!("{text}: check the folder and its permissions"))
+                }
                 _ => refused(text),
             }
         }
@@ -47,12 +44,7 @@ pub(crate) fn database_error(doing: &str, error: &Error) -> StoreError {
 
 /// Whether another program was in the way.
 pub(super) fn is_busy(error: &Error) -> bool {
-    matches!(error, Error::SqliteFailure(e, _) if plain_code(e.extended_code) == BUSY)
-}
-
-/// The extended code carries the plain one in its low byte.
-fn plain_code(extended: i32) -> i32 {
-    extended & 0xff
+    matches!(error, Error::SqliteFailure(e, _) if e.code == ErrorCode::DatabaseBusy)
 }
 
 /// The same error for each of those who waited for one transaction.

@@ -310,11 +310,7 @@ impl fmt::Display for Tally {
 /// error but exit status 1.
 pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
-    let binary = match args.binary {
-        Some(path) => std::path::absolute(path)?,
-        None => build(root)?,
-    };
-    ensure!(binary.is_file(), "{} is no program; build weir first", binary.display());
+    let binary = find_binary(root, args.binary)?;
     let is_in_process = matches!(args.face, Face::Run | Face::Acp | Face::Both);
     ensure!(
         args.victim == Victim::Engine || is_in_process,
@@ -385,6 +381,16 @@ fn quick_folder() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let usable = tempfile::tempdir_in(memory).is_ok();
     if usable { memory.to_path_buf() } else { std::env::temp_dir() }
+}
+
+/// The binary that was named, or one that is built now.
+fn find_binary(root: &Path, named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let binary = match named {
+        Some(path) => std::path::absolute(path)?,
+        None => build(root)?,
+    };
+    ensure!(binary.is_file(), "{} is no program; build weir first", binary.display());
+    Ok(binary)
 }
 
 fn build(root: &Path) -> anyhow::Result<PathBuf> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use rustix::process::{Pid, Signal, kill_process};
@@ -90,6 +90,21 @@ impl ServedProcess {
     /// The kernel refuses.
     pub(crate) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
+    }
+
+    /// Tells it to end, and waits; how it ended, `None`: it did not in this time.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub(crate) fn end_and_wait(&mut self, time: Duration) -> anyhow::Result<Option<ExitStatus>> {
+        self.signal(Signal::TERM)?;
+        let until = Instant::now() + time;
+        loop {
+            match self.ended()? {
+                None if Instant::now() < until => thread::sleep(Duration::from_millis(10)),
+                status => return Ok(status),
+            }
+        }
     }
 
     /// Sends a signal.

@@ -12,9 +12,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use clap::Args;
-use rustix::process::Signal;
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -99,11 +98,7 @@ struct Sums {
 /// # Errors
 /// Binary, database or folders cannot be had. A fault of the binary is no error but exit status 1.
 pub(crate) fn cluster(root: &Path, args: ClusterArgs) -> anyhow::Result<ExitCode> {
-    let binary = match args.binary {
-        Some(path) => std::path::absolute(path)?,
-        None => super::build(root)?,
-    };
-    ensure!(binary.is_file(), "{} is no program; build weir first", binary.display());
+    let binary = super::find_binary(root, args.binary)?;
     let seed = args.seed.unwrap_or_else(Random::seed_from_clock);
     let (mut own, server) = match DatabaseServer::named()? {
         Some(named) => (None, named),
@@ -246,14 +241,7 @@ impl Setting<'_> {
         let mut findings: Vec<Finding> = replicas.ended()?.into_iter().map(unfinished).collect();
         for at in 0..replicas.count() {
             let Ok(process) = replicas.process(at) else { continue };
-            process.signal(Signal::TERM)?;
-            let until = Instant::now() + LEAVES;
-            let status = loop {
-                match process.ended()? {
-                    None if Instant::now() < until => std::thread::sleep(Duration::from_millis(20)),
-                    status => break status,
-                }
-            };
+            let status = process.end_and_wait(LEAVES)?;
             if !status.is_some_and(|status| status.success()) {
                 findings
                     .push(unfinished(format!("replica {} was told to end: {status:?}", at + 1)));

@@ -7,7 +7,6 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::house::ADMIN;
@@ -175,17 +174,7 @@ impl Player<'_> {
         let address = visit.address.as_deref().unwrap_or_default();
         let export = runtime.block_on(person.export(address, id))?;
         let verdict = runtime.block_on(person.call(address, "GET /api/v1/audit/verify", None))?;
-        server.signal(Signal::TERM)?;
-        let until = Instant::now() + PATIENCE;
-        let status = loop {
-            if let Some(status) = server.ended()? {
-                break Some(status);
-            }
-            if Instant::now() > until {
-                break None;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        };
+        let status = server.end_and_wait(PATIENCE)?;
         if !status.is_some_and(|status| status.success()) {
             self.fault(Fault::Unfinished, format!("weir serve was told to end: {status:?}"));
         }

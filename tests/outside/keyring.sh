@@ -5,9 +5,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 if [ -z "${WEIR_KEYRING_INSIDE:-}" ]; then
   needs "$weir" "run cargo build"
-  for program in secret-tool gnome-keyring-daemon dbus-run-session dbus-send; do
-    command -v "$program" >/dev/null 2>&1 || skipped keyring "$program is missing"
-  done
+  installed keyring "libsecret-tools, gnome-keyring, dbus" \
+    secret-tool gnome-keyring-daemon dbus-run-session dbus-send
   home=$scratch/home
   mkdir -p "$home/run" "$home/work"
   chmod 700 "$home/run"

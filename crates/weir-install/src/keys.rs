@@ -21,6 +21,7 @@ use crate::config::KeyStore;
 use crate::environment::{ProcessEnvironment, WeirFolders};
 use crate::failure::usage;
 use crate::keyring::{Keyring, KeyringItem, read_remembered_keys};
+use change::open_keyring;
 use names::KeyringNames;
 
 /// Largest file of keys, in bytes.
@@ -52,7 +53,7 @@ pub struct ProviderKeys {
 pub enum KeySource {
     /// This variable.
     Variable(String),
-    /// The file of keys, under this provider's name.
+    /// This file: that of the keys, under this provider's name, or one that settings name.
     File(PathBuf),
     /// The system's keyring.
     Keyring,
@@ -169,7 +170,7 @@ impl ProviderKeys {
         if self.store == KeyStore::File {
             return Ok(format!("{file} (keys.store = \"file\")"));
         }
-        let usable = self.keyring.as_ref().map_err(Clone::clone).and_then(Keyring::open_default);
+        let usable = open_keyring(&self.keyring);
         match (usable, self.store) {
             (Ok(_), _) => Ok(KeySource::Keyring.to_string()),
             (Err(why), KeyStore::Keyring) => {
@@ -208,9 +209,9 @@ impl ProviderKeys {
         }
     }
 
-    /// The file of keys, which need not exist.
-    pub fn file_path(&self) -> &Path {
-        &self.path
+    /// Where the key that is kept under this name is; where there is none, the file that it could be in.
+    pub(crate) fn source_or_file(&self, name: &str) -> KeySource {
+        self.kept_source(name).unwrap_or_else(|| KeySource::File(self.path.clone()))
     }
 
     /// Every kept key as the text of a file of keys, for a backup that is to have them; `None`: there is

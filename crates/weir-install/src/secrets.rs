@@ -13,7 +13,7 @@ use weir_web::{WebSecret, check_value};
 
 use crate::config::SecretSettings;
 use crate::context::InstallationContext;
-use crate::keys::{KeySource, ProviderKeys};
+use crate::keys::KeySource;
 
 mod search;
 
@@ -24,42 +24,9 @@ const FILE_BYTES_MAX: u64 = 64 * 1024;
 #[derive(Debug, Clone)]
 pub struct DeclaredSecret {
     /// What has its value.
-    pub source: SecretSource,
+    pub source: KeySource,
     /// What the client needs of it, its value included where there is one.
     pub web: WebSecret,
-}
-
-/// Where a value is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SecretSource {
-    /// This variable.
-    Variable(String),
-    /// This file.
-    File(PathBuf),
-    /// The system's keyring.
-    Keyring,
-}
-
-impl std::fmt::Display for SecretSource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            SecretSource::Variable(name) => write!(f, "variable {name}"),
-            SecretSource::File(path) => write!(f, "{}", path.display()),
-            SecretSource::Keyring => f.write_str("the system keyring"),
-        }
-    }
-}
-
-impl SecretSource {
-    /// Where the key that is kept under this name is; where there is none, the file that it could be in.
-    fn of_kept_key(keys: &ProviderKeys, name: &str) -> SecretSource {
-        match keys.kept_source(name) {
-            Some(KeySource::Keyring) => SecretSource::Keyring,
-            Some(KeySource::Variable(variable)) => SecretSource::Variable(variable),
-            Some(KeySource::File(path)) => SecretSource::File(path),
-            None => SecretSource::File(keys.file_path().to_path_buf()),
-        }
-    }
 }
 
 /// Every declared secret, in the order of their names. A value that cannot be had stops nothing but
@@ -71,14 +38,14 @@ pub fn load_declared_secrets(cx: &InstallationContext) -> anyhow::Result<Vec<Dec
     let declared = cx.config()?.settings.secrets.iter().map(|(name, settings)| {
         let source = secret_source(settings, cx.dirs.home.as_deref());
         let value = match &source {
-            SecretSource::Variable(variable) => cx
+            KeySource::Variable(variable) => cx
                 .environment
                 .text_variable(variable)
                 .map(Secret::new)
                 .ok_or_else(|| format!("the variable {variable} is not set")),
-            SecretSource::File(path) => read_secret_file(path, &cx.folder)
+            KeySource::File(path) => read_secret_file(path, &cx.folder)
                 .map_err(|why| format!("{}: {why}", path.display())),
-            SecretSource::Keyring => Err("settings name a variable or a file".into()),
+            KeySource::Keyring => Err("settings name a variable or a file".into()),
         };
         let value = value.and_then(|value| check_value(&value).map(|()| value));
         let web = WebSecret {
@@ -113,7 +80,7 @@ fn of_obsidian(cx: &InstallationContext) -> anyhow::Result<Option<DeclaredSecret
     let keys = cx.provider_keys()?;
     let (source, value) = match cx.environment.text_variable(OBSIDIAN_VARIABLE) {
         Some(text) if !text.is_empty() => {
-            (SecretSource::Variable(OBSIDIAN_VARIABLE.into()), Ok(Secret::new(text)))
+            (KeySource::Variable(OBSIDIAN_VARIABLE.into()), Ok(Secret::new(text)))
         }
         _ => {
             let why = || {
@@ -122,7 +89,7 @@ fn of_obsidian(cx: &InstallationContext) -> anyhow::Result<Option<DeclaredSecret
                 )
             };
             let kept = keys.kept_key(OBSIDIAN).cloned();
-            (SecretSource::of_kept_key(keys, OBSIDIAN), kept.ok_or_else(why))
+            (keys.source_or_file(OBSIDIAN), kept.ok_or_else(why))
         }
     };
     if url.is_empty() && value.is_err() {
@@ -188,12 +155,12 @@ pub fn declared_secret_values(declared: &[DeclaredSecret]) -> impl Iterator<Item
     declared.iter().filter_map(|one| one.web.value.as_ref().ok()).map(|v| v.reveal().to_owned())
 }
 
-fn secret_source(settings: &SecretSettings, home: Option<&Path>) -> SecretSource {
+fn secret_source(settings: &SecretSettings, home: Option<&Path>) -> KeySource {
     match (&settings.env, &settings.file) {
-        (Some(variable), _) => SecretSource::Variable(variable.clone()),
+        (Some(variable), _) => KeySource::Variable(variable.clone()),
         (None, file) => {
             let file = file.as_deref().unwrap_or_default();
-            SecretSource::File(match (file.strip_prefix("~/"), home) {
+            KeySource::File(match (file.strip_prefix("~/"), home) {
                 (Some(rest), Some(home)) => home.join(rest),
                 (Some(_), None) | (None, _) => PathBuf::from(file),
             })

@@ -202,7 +202,7 @@ impl ProviderKeys {
     }
 }
 
-fn open_keyring(keyring: &Result<Keyring, String>) -> Result<OpenKeyring<'_>, String> {
+pub(super) fn open_keyring(keyring: &Result<Keyring, String>) -> Result<OpenKeyring<'_>, String> {
     keyring.as_ref().map_err(Clone::clone).and_then(Keyring::open_default)
 }
 

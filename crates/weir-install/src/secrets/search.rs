@@ -4,9 +4,10 @@ use weir_core::secret::Secret;
 use weir_engine::ports::{KeyHeader, SearchEngine, SearchEngineKind};
 use weir_web::{WebSecret, check_value};
 
-use super::{DeclaredSecret, SecretSource};
+use super::DeclaredSecret;
 use crate::config::search_engine_address;
 use crate::context::InstallationContext;
+use crate::keys::KeySource;
 use crate::search::search_engine;
 
 /// Its key, under the engine's name and for its host alone.
@@ -37,15 +38,15 @@ pub(super) fn search_secret(cx: &InstallationContext) -> anyhow::Result<Option<D
 fn engine_key(
     cx: &InstallationContext,
     kind: SearchEngineKind,
-) -> anyhow::Result<(Result<Secret, String>, SecretSource)> {
+) -> anyhow::Result<(Result<Secret, String>, KeySource)> {
     let named = cx.config()?.settings.web.search.key_env.clone();
     let variable = named.or_else(|| kind.key_variable().map(Into::into)).unwrap_or_default();
     if let Some(text) = cx.environment.text_variable(&variable).filter(|text| !text.is_empty()) {
-        return Ok((Ok(Secret::new(text)), SecretSource::Variable(variable)));
+        return Ok((Ok(Secret::new(text)), KeySource::Variable(variable)));
     }
     let keys = cx.provider_keys()?;
     let name = kind.as_str();
     let kept = keys.kept_key(name).cloned();
     let why = || format!("no key: run `weir auth set {name}`, or set the variable {variable}");
-    Ok((kept.ok_or_else(why), SecretSource::of_kept_key(keys, name)))
+    Ok((kept.ok_or_else(why), keys.source_or_file(name)))
 }

@@ -202,6 +202,12 @@ impl ConfigFiles {
         }
     }
 
+    /// The person's own rules for this workspace: whatever else stands in that file is not what it is for.
+    fn read_here(&self) -> anyhow::Result<Option<ConfigLayer>> {
+        let layer = self.read_layer(&self.here, SettingOrigin::User)?;
+        Ok(layer.map(|layer| ConfigLayer { rules: layer.rules, ..ConfigLayer::default() }))
+    }
+
     /// What the workspace's file and the person's own rules for it forbid or ask about: all that counts
     /// of them where their folder was added to another workspace (R7).
     ///
@@ -209,7 +215,7 @@ impl ConfigFiles {
     /// A usage error that names the file which cannot be understood.
     pub fn forbidding_rules(&self) -> anyhow::Result<Vec<RawRule>> {
         let project = self.read_layer(&self.project, SettingOrigin::Project)?;
-        let here = self.read_layer(&self.here, SettingOrigin::User)?;
+        let here = self.read_here()?;
         let rules = project.into_iter().chain(here).flat_map(|layer| layer.rules);
         Ok(rules.filter(|rule| rule.action != RuleAction::Allow).collect())
     }
@@ -236,7 +242,7 @@ impl ConfigFiles {
 const CALLS: [&str; 2] = ["limits", "max_tool_calls"];
 
 /// All settings that hold in one workspace.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct WorkspaceConfig {
     /// The values.
     pub settings: Settings,
@@ -301,16 +307,7 @@ impl WorkspaceConfig {
             layer.values.remove(CALLS.map(String::from).as_slice());
         }
         let project = files.read_layer(&files.project, SettingOrigin::Project)?;
-        let mut config = WorkspaceConfig {
-            settings: Settings::default(),
-            rules: Vec::new(),
-            hooks: Vec::new(),
-            warnings: Vec::new(),
-            withheld: Vec::new(),
-            permission_ceiling: None,
-            is_narrowed: !trusted,
-            origins: BTreeMap::new(),
-        };
+        let mut config = WorkspaceConfig { is_narrowed: !trusted, ..WorkspaceConfig::default() };
         let project = match (project, trusted) {
             (Some(project), false) => {
                 let below = made::stack_layers([
@@ -332,9 +329,7 @@ impl WorkspaceConfig {
             (None, _) => None,
         };
         config.warnings.extend(made.notes);
-        // Whatever else stands in it is not what it is for.
-        let here = files.read_layer(&files.here, SettingOrigin::User)?;
-        let here = here.map(|layer| ConfigLayer { rules: layer.rules, ..ConfigLayer::default() });
+        let here = files.read_here()?;
         let layers = [user, Some(made.installation), Some(made.person), project, here, environment];
         let layers: Vec<ConfigLayer> = layers.into_iter().flatten().collect();
         if !layers.is_empty() {
@@ -353,9 +348,6 @@ impl WorkspaceConfig {
         environment: &ProcessEnvironment,
         made: &BrowserSettings,
     ) -> ConfigSources {
-        let here = files.read_layer(&files.here, SettingOrigin::User).map(|layer| {
-            layer.map(|layer| ConfigLayer { rules: layer.rules, ..ConfigLayer::default() })
-        });
         let (installation, person) = match made::browser_layers(made, None) {
             Ok(layers) => (Ok(Some(layers.installation)), Ok(Some(layers.person))),
             Err(error) => (Err(error), Ok(None)),
@@ -365,7 +357,7 @@ impl WorkspaceConfig {
             installation,
             person,
             files.read_layer(&files.project, SettingOrigin::Project),
-            here,
+            files.read_here(),
             ConfigLayer::of_environment(environment),
         ];
         let mut found = ConfigSources::default();
@@ -436,16 +428,7 @@ impl WorkspaceConfig {
 
     /// What these say together, later ones over earlier ones, whether or not anybody can work with it.
     fn merge_unchecked(layers: &[ConfigLayer]) -> anyhow::Result<WorkspaceConfig> {
-        let mut config = WorkspaceConfig {
-            settings: Settings::default(),
-            rules: Vec::new(),
-            hooks: Vec::new(),
-            warnings: Vec::new(),
-            withheld: Vec::new(),
-            permission_ceiling: None,
-            is_narrowed: false,
-            origins: BTreeMap::new(),
-        };
+        let mut config = WorkspaceConfig::default();
         config.merge_layers(layers)?;
         Ok(config)
     }

@@ -141,18 +141,12 @@ fn check_configuration(cx: &InstallationContext) -> Vec<DoctorFinding> {
         .iter()
         .map(|one| broken_finding("settings", visible_text(&one.to_string()), remedy))
         .collect();
-    match cx.config() {
-        Ok(_) if found.is_empty() => {
-            let there = [&files.user, &files.project].into_iter().filter(|path| path.exists());
-            let there: Vec<String> = there.map(|path| path.display().to_string()).collect();
-            let detail =
-                if there.is_empty() { "no file, defaults".into() } else { there.join(", ") };
-            found.push(ok_finding("settings", detail));
-        }
-        Err(error) if found.is_empty() => {
-            found.push(broken_finding("settings", error.to_string(), remedy));
-        }
-        Ok(_) | Err(_) => {}
+    // Nothing found: they were read as a run reads them, and that worked.
+    if found.is_empty() {
+        let there = [&files.user, &files.project].into_iter().filter(|path| path.exists());
+        let there: Vec<String> = there.map(|path| path.display().to_string()).collect();
+        let detail = if there.is_empty() { "no file, defaults".into() } else { there.join(", ") };
+        found.push(ok_finding("settings", detail));
     }
     found
 }

@@ -2,6 +2,7 @@
 
 use weir_core::event::RunStatus;
 use weir_core::model::Thinking;
+use weir_core::view::diff::header_name;
 use weir_core::view::told::FactTone;
 pub(crate) use weir_core::view::told::{
     count_text, format_dollars, stopped_by, to_sentence, token_count_text,
@@ -16,7 +17,7 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// A path, with every letter that it has: what cannot be seen and what ends a line is written out.
 pub(crate) fn path_text(path: &str) -> String {
-    clean_text(&path.replace('\r', "<U+000D>").replace('\n', "<U+000A>")).into_owned()
+    clean_text(&header_name(path)).into_owned()
 }
 
 /// The beginning of `text`, at most `chars_max` characters, with `…` where something is left out.

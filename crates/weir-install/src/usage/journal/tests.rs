@@ -9,6 +9,7 @@ use weir_core::event::{Event, ModelRetried};
 use weir_core::ids::TurnId;
 use weir_core::model::FailureClass;
 use weir_core::record::{GENESIS, SessionSnapshot};
+use weir_core::view::wire::fact_record;
 use weir_engine::embed::StoreLayer;
 use weir_engine::ports::{Append, AskChanges, Lease};
 use weir_store::{MemoryStore, this_process};
@@ -61,16 +62,8 @@ impl Writer {
         .into();
         let mut records = Vec::new();
         for seq in self.facts + 1..=self.facts + count {
-            let mut record = Record {
-                session: self.lease.session.clone(),
-                seq,
-                ts: Timestamp(1_767_367_800_000_000),
-                kind: failed.kind().into(),
-                v: 1,
-                payload: failed.payload(),
-                hash: String::new(),
-            };
-            record.hash = record.hash_after(&self.last);
+            let ts = Timestamp(1_767_367_800_000_000);
+            let record = fact_record(&self.lease.session, seq, ts, &failed, &self.last);
             self.last.clone_from(&record.hash);
             records.push(record);
         }

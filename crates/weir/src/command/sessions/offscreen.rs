@@ -3,8 +3,9 @@
 
 use anyhow::ensure;
 use weir_core::ids::SessionId;
-use weir_core::record::Record;
+use weir_core::record::GENESIS;
 use weir_core::session::Session;
+use weir_core::view::wire::fact_record;
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_word;
 use weir_engine::ports::{SessionMeta, UsageFilter};
@@ -70,15 +71,7 @@ pub(in crate::command) fn check_kept_usage(
 ) -> anyhow::Result<()> {
     let (mut whole, mut kept) = (JournalUsage::default(), JournalUsage::default());
     for fact in facts {
-        let record = Record {
-            session: id.clone(),
-            seq: fact.seq,
-            ts: fact.ts,
-            kind: fact.event.kind().into(),
-            v: 1,
-            payload: fact.event.payload(),
-            hash: String::new(),
-        };
+        let record = fact_record(id, fact.seq, fact.ts, &fact.event, GENESIS);
         whole.apply_record(&record);
         kept.apply_record(&record);
         let text = serde_json::to_string(&kept.to_kept())?;

@@ -32,6 +32,9 @@ pub(crate) struct OrderArgs {
     /// The build whose names are ordered: a function has another name in each
     #[arg(long, value_enum)]
     profile: Profile,
+    /// A program of that profile that was linked with its names; without it one is built
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -57,8 +60,10 @@ pub(crate) fn order(root: &Path, args: &OrderArgs) -> anyhow::Result<ExitCode> {
     let name = args.profile.name();
     let valgrind = Command::new("valgrind").arg("--version").output();
     ensure!(valgrind.is_ok(), "valgrind is not installed: it sees which functions run");
-    build(root, name)?;
-    let binary = crate::target_folder(root)?.join(name).join("weir");
+    let binary = match &args.binary {
+        Some(binary) => binary.clone(),
+        None => build(root, name)?,
+    };
     let seen = tempfile::tempdir()?;
     let traced = traced_program(&binary, seen.path())?;
     let house = House::build(&traced, &std::env::temp_dir(), TURNS)?;
@@ -90,7 +95,7 @@ fn works() -> [(&'static str, Script); 2] {
 }
 
 /// Builds the program as it is handed out, but with the names of its functions.
-fn build(root: &Path, profile: &str) -> anyhow::Result<()> {
+fn build(root: &Path, profile: &str) -> anyhow::Result<PathBuf> {
     let status = super::cargo()
         .args(["build", "--locked", "-p", "weir", "--profile", profile])
         .env(LINKER, std::env::current_exe()?)
@@ -99,7 +104,7 @@ fn build(root: &Path, profile: &str) -> anyhow::Result<()> {
         .status()
         .context("starting cargo to build weir")?;
     ensure!(status.success(), "weir does not build");
-    Ok(())
+    Ok(crate::target_folder(root)?.join(profile).join("weir"))
 }
 
 /// Whether cargo calls this program as its linker, with these words.

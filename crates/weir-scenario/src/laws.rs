@@ -10,6 +10,7 @@ use weir_core::message::{Message, MessageBlock, Role, plain_text};
 use weir_core::model::Usage;
 use weir_core::session::{Session, child};
 use weir_core::tool::ResultEffect;
+use weir_core::view::transcript::{PlacedFact, SettledTranscript, Transcript};
 use weir_engine::blobs::mentioned_blobs;
 use weir_engine::folded::FoldedSession;
 use weir_engine::hub::PublishedFact;
@@ -141,6 +142,7 @@ pub fn check(facts: &[PublishedFact], requests: &[Vec<Arc<Message>>]) -> anyhow:
     replay_is_the_same(facts)?;
     // Few in each play, since there are thousands; plays differ in their length, so the places do.
     snapshots_hold_the_fold(facts, facts.len() / 2 + 1)?;
+    kept_views_hold_the_fold(facts, facts.len() / 2 + 1)?;
     calls_are_judged_and_answered_once(facts)?;
     requests_extend_each_other(facts, requests)?;
     what_binds_is_kept(facts, requests)?;
@@ -211,6 +213,41 @@ pub fn snapshots_hold_the_fold(facts: &[PublishedFact], stride: usize) -> anyhow
                 "law 10: a look from the snapshot at fact {} shows something else",
                 fact.seq
             );
+        }
+    }
+    Ok(())
+}
+
+/// Law 10, for what a person sees of a session: kept and read again at each `stride`th place at which nothing
+/// is open, it changes with every later fact as that does which was folded from the beginning (Q10).
+///
+/// # Errors
+/// The place after which it is another, or a fold that has no form as JSON.
+pub fn kept_views_hold_the_fold(facts: &[PublishedFact], stride: usize) -> anyhow::Result<()> {
+    let (mut whole, mut kept) = (Transcript::default(), Transcript::default());
+    for (n, fact) in facts.iter().enumerate() {
+        let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
+        let (expected, found) = (whole.apply(&at), kept.apply(&at));
+        ensure!(
+            expected == found,
+            "law 10: fact {} changes what was kept in another way: {found:?} instead of {expected:?}",
+            fact.seq
+        );
+        if !(n + facts.len()).is_multiple_of(stride.max(1)) {
+            continue;
+        }
+        let settled = whole.to_settled();
+        ensure!(
+            settled == kept.to_settled(),
+            "law 10: what was kept is another at fact {}: {:?} instead of {settled:?}",
+            fact.seq,
+            kept.to_settled()
+        );
+        if let Some(settled) = settled {
+            let text = serde_json::to_string(&settled)?;
+            let read: SettledTranscript = serde_json::from_str(&text)?;
+            ensure!(read == settled, "law 10: at fact {} {text} is read as {read:?}", fact.seq);
+            kept = read.to_transcript();
         }
     }
     Ok(())

@@ -164,6 +164,7 @@ fn each_scenario_is_as_written_and_keeps_the_laws() {
         let played = play(scenario, Depth::Memory, 0)?;
         laws::check_all(&played)?;
         laws::snapshots_hold_the_fold(&played.facts, SNAPSHOT_STRIDE)?;
+        laws::kept_views_hold_the_fold(&played.facts, 1)?;
         prefix_law(&played)?;
         once_each(&played)?;
         let requests = played.wire.lines();

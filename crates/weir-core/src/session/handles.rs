@@ -106,11 +106,21 @@ impl HandleTable {
 
     /// What was kept before `later` calls ended. `None`: some words were given up, so nobody can say.
     pub(crate) fn without_calls(&self, later: &BTreeSet<CallId>) -> Option<HandleTable> {
+        self.of_calls(|call| !later.contains(&call))
+    }
+
+    /// What was kept when `last` was the last call that had been asked for, and all had ended. `None`: as
+    /// in [`HandleTable::without_calls`].
+    pub(crate) fn until_call(&self, last: Option<CallId>) -> Option<HandleTable> {
+        self.of_calls(|call| Some(call) <= last)
+    }
+
+    fn of_calls(&self, is_kept: impl Fn(CallId) -> bool) -> Option<HandleTable> {
         if self.given_up.is_some() {
             return None;
         }
         let mut before = self.clone();
-        before.kept.retain(|call, _| !later.contains(call));
+        before.kept.retain(|call, _| is_kept(*call));
         before.bytes = before.kept.values().map(|words| words.bytes).sum();
         Some(before)
     }

@@ -9,6 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::SessionConfig;
 use crate::event::{
     Event, EventKind, ImageProduced, InputAccepted, ModelReplied, RunFinished, RunStatus,
@@ -25,10 +27,12 @@ use crate::tool::PlanItem;
 mod asks;
 mod calls;
 mod meters;
+mod settled;
 
 pub use asks::{AskOutcome, PendingAsk};
 pub use calls::{BackgroundJob, CallEntry, CallNote, CallStage, ChildAgent, UnknownCall};
 pub use meters::{Activity, SessionMeters};
+pub use settled::{SettledPlace, SettledTranscript};
 
 /// A fact with its place. Facts are shared, never copied.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,7 +76,7 @@ pub struct SeenFact<F> {
 }
 
 /// Settings of the session, as far as a person sees them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct VisibleSettings {
     /// Model, `provider/name`.
     pub model: String,
@@ -139,6 +143,10 @@ use TranscriptChange as Change;
 /// What a person sees of a session, as far as it was told.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transcript {
+    /// The last fact.
+    seq: Seq,
+    /// The last call that was asked for.
+    last_call: Option<CallId>,
     /// Calls of the run that is on, and of earlier ones those of unknown outcome or with a question.
     calls: BTreeMap<CallId, CallEntry>,
     /// What was said and no turn has taken yet: first what began the run, or will begin one, then
@@ -235,6 +243,7 @@ impl Transcript {
         reason = "the fold is one exhaustive match, read in one place"
     )]
     pub fn apply(&mut self, at: &PlacedFact) -> Vec<TranscriptChange> {
+        self.seq = at.seq;
         match at.event.as_ref() {
             Event::SessionOpened(f) => self.apply_config(&f.config),
             Event::SessionConfigured(f) => self.apply_config(&f.config),

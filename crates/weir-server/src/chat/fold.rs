@@ -10,8 +10,8 @@ use weir_core::view::markdown_cut::BlockSplitter;
 use weir_core::view::streamed::{OUTPUT_BYTES_MAX, THINKING_BYTES_MAX, has_own_content, push_tail};
 use weir_core::view::told::cut_off;
 use weir_core::view::transcript::{
-    Activity, CallEntry, CallStage, PendingAsk, PlacedFact, SeenFact, Transcript,
-    TranscriptChange as Change,
+    Activity, CallEntry, CallStage, PendingAsk, PlacedFact, SeenFact, SettledPlace,
+    SettledTranscript, Transcript, TranscriptChange as Change,
 };
 use weir_engine::hub::{PublishedFact, SessionUpdate, SignalKind};
 
@@ -66,6 +66,43 @@ impl ChatFold {
             dirty: false,
             ops: Vec::new(),
         }
+    }
+
+    /// A chat of which so much was seen, and nothing is open.
+    pub(crate) fn at_settled_place(view: ChatView, settled: &SettledTranscript) -> ChatFold {
+        let seen = settled.to_transcript();
+        let status = ChatStatus::from_transcript(&seen);
+        ChatFold { seen, status, ..ChatFold::new(view) }
+    }
+
+    /// The same chat at an earlier place, for whoever reads again what was said and done after that.
+    /// `None`: it has to be read from its beginning.
+    pub(super) fn at_earlier_place(&self, place: &SettledPlace) -> Option<ChatFold> {
+        let seen = self.seen.at_earlier_place(place)?;
+        Some(ChatFold { seen, ..ChatFold::new((*self.view).clone()) })
+    }
+
+    /// What is to be kept of it, if nothing is open and nothing stands on the page that goes by itself.
+    pub(super) fn to_settled(&self) -> Option<SettledTranscript> {
+        if !self.returned.is_empty() {
+            return None;
+        }
+        self.seen.to_settled()
+    }
+
+    /// Whether nothing is open: what stands on the page stays as it is.
+    pub(super) fn is_settled(&self) -> bool {
+        self.seen.settled_place().is_some()
+    }
+
+    /// Forgets the calls that are over. `settled`: what is seen now.
+    pub(super) fn forget_settled(&mut self, settled: &SettledTranscript) {
+        self.seen = settled.to_transcript();
+    }
+
+    /// What every client sees of it.
+    pub(super) fn seen_transcript(&self) -> &Transcript {
+        &self.seen
     }
 
     /// How the chat stands.

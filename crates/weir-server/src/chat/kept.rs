@@ -1,43 +1,18 @@
-//! Chats that were folded a moment ago: whoever follows a link into a long one, or loads what came
-//! before, does not wait until all of it is folded again. What is kept is what the journal says and
-//! nothing else; it is caught up with the journal before it is shown. Not here: what is shown of it.
+//! Chats that were folded a moment ago: whoever looks at one again does not wait until what is kept of it
+//! is read. What is kept is what the journal says and nothing else; it is caught up with the journal
+//! before it is shown. Not here: what is shown of it, and what is kept beside the journal (`folded`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::ids::Seq;
-use weir_engine::hub::PublishedFact;
 
-use super::{ChatFold, ChatView, PageTranscript};
+use super::FoldedChat;
 use crate::session_registry::SessionKey;
 
 /// Chats that are kept, the one that was asked for longest ago goes first.
 const CHATS_MAX: usize = 6;
-/// Facts of a chat from which on keeping it is worth the memory, and up to which it is kept.
-const FACTS: std::ops::RangeInclusive<Seq> = 200..=100_000;
-
-/// A chat, folded as far as its journal goes.
-#[derive(Debug, Clone)]
-pub(crate) struct FoldedChat {
-    /// How it stands.
-    pub(crate) fold: ChatFold,
-    /// What stands on its page.
-    pub(crate) transcript: PageTranscript,
-    /// The last fact that is folded.
-    pub(crate) seq: Seq,
-}
-
-impl FoldedChat {
-    /// A chat of which nothing is known yet.
-    pub(crate) fn new(view: ChatView) -> FoldedChat {
-        FoldedChat { fold: ChatFold::new(view), transcript: PageTranscript::default(), seq: 0 }
-    }
-
-    /// Takes a fact in.
-    pub(crate) fn apply_fact(&mut self, fact: &PublishedFact) {
-        self.seq = fact.seq;
-        self.transcript.apply_operations(self.fold.apply_fact(fact));
-    }
-}
+/// Facts of a chat from which on keeping it is worth the memory.
+const FACTS_MIN: Seq = 200;
 
 /// Those that are kept, of all people.
 #[derive(Debug, Default)]
@@ -53,7 +28,7 @@ impl ChatCache {
 
     /// Keeps a chat.
     pub(crate) fn put(&self, key: SessionKey, folded: &Arc<FoldedChat>) {
-        if !FACTS.contains(&folded.seq) {
+        if folded.seq < FACTS_MIN {
             return;
         }
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,13 +45,17 @@ impl ChatCache {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use weir_core::ids::SessionId;
+
+    use super::super::ChatView;
+    use super::*;
 
     fn folded(seq: Seq) -> Arc<FoldedChat> {
         let view =
             ChatView { session: SessionId::new("s"), csrf: String::new(), acts: true, back: None };
-        Arc::new(FoldedChat { seq, ..FoldedChat::new(view) })
+        let mut folded = FoldedChat::new(view);
+        folded.seq = seq;
+        Arc::new(folded)
     }
 
     #[test]

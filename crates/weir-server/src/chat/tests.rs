@@ -12,6 +12,8 @@ use weir_scenario::play::{Depth, play};
 
 use super::{ChatFold, ChatView, PageOperation, PageTranscript};
 
+mod window;
+
 /// Places in one journal from which a page is followed.
 const PLACES_MAX: usize = 8;
 

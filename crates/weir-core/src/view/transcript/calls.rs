@@ -1,6 +1,8 @@
 //! Calls of tools from their proposal to their end, the sub-agents that they start, background jobs,
 //! and calls of which nobody knows whether they happened. Not here: what a person is asked.
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{
     AgentFinished, AgentSpawned, CallFinished, CallJudged, CallProposed, CallReconciled,
     CallUnknown, CheckpointTaken, RunStatus, SharedFact,
@@ -130,6 +132,11 @@ impl CallEntry {
         Some(format!("step {} of {of}", self.proposed.fact.step.unwrap_or_default()))
     }
 
+    /// Whether nothing more will be told of it or of its sub-agents.
+    pub(super) fn is_settled(&self) -> bool {
+        self.stage.is_over() && self.agents.iter().all(|agent| agent.ended.is_some())
+    }
+
     /// Whether it runs, and not only waits for the person with its sub-agent.
     fn is_at_work(&self) -> bool {
         self.stage == CallStage::Running && !self.agents.iter().any(|agent| agent.asks)
@@ -154,7 +161,7 @@ impl CallEntry {
 }
 
 /// A call of which nobody knows whether it happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownCall {
     /// Number of the call in its session.
     pub call: CallId,
@@ -167,7 +174,7 @@ pub struct UnknownCall {
 }
 
 /// A job in the background.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackgroundJob {
     /// Its name: `j1`.
     pub name: String,
@@ -208,6 +215,7 @@ impl Transcript {
             notes: Vec::new(),
             agents: Vec::new(),
         };
+        self.last_call = self.last_call.max(Some(f.call));
         self.calls.insert(f.call, entry);
         self.changes.push(Change::CallAdded(f.call));
     }

@@ -1,11 +1,13 @@
 //! What is going on, and the numbers of a session. Not here: how they are written.
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::Timestamp;
 use crate::model::Usage;
 use crate::view::told::one_line;
 
 /// What is going on. Whether a person is waited for is not said here: [`super::Transcript::asks`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Activity {
     /// A request is being made.
     Working,
@@ -39,7 +41,7 @@ impl Activity {
 }
 
 /// Numbers of a session.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SessionMeters {
     /// Tokens of the last request: as its vendor counted them, until then estimated.
     pub context: u64,

@@ -210,3 +210,33 @@ fn l12_what_is_said_between_runs_keeps_what_a_run_left_in_the_queue() {
     );
     assert!(!seen.has_untold_input());
 }
+
+#[test]
+fn q10_what_is_seen_is_kept_where_nothing_is_open_and_gone_on_with() {
+    let told = [
+        ("run.started", json!({"run": "r1", "trigger": "user"})),
+        proposed("c1"),
+        judged("c1", "allow"),
+        ("call.started", json!({"call": "c1"})),
+        finished("c1", true, &json!([])),
+        proposed("c2"),
+        finished("c2", false, &json!([])),
+    ];
+    let (mut seen, mut kept) = (Transcript::default(), Transcript::default());
+    let mut places = Vec::new();
+    for (n, (kind, fields)) in told.iter().enumerate() {
+        let at = fact(n as Seq + 1, kind, fields);
+        assert_eq!(seen.apply(&at), kept.apply(&at), "{kind}");
+        let Some(settled) = kept.to_settled() else { continue };
+        let text = serde_json::to_string(&settled).expect("it has a form as JSON");
+        let read: SettledTranscript = serde_json::from_str(&text).expect("it is read again");
+        assert_eq!(read, settled, "{text}");
+        assert_eq!(seen.to_settled().as_ref(), Some(&settled), "{kind}");
+        kept = read.to_transcript();
+        assert!(kept.find_call(CallId(1)).is_none(), "what is over is not kept");
+        places.push(settled.settled_place().seq);
+    }
+    assert_eq!(places, [1, 5, 7], "a call is open from its proposal to its end");
+    let earlier = seen.at_earlier_place(&SettledPlace::START).expect("no words were given up");
+    assert_eq!(earlier, Transcript::default());
+}

@@ -10,8 +10,8 @@ use weir_engine::hub::SessionUpdate;
 use super::frame::{self, SessionView};
 use crate::app::App;
 use crate::caller::Caller;
-use crate::chat::{self, ChatFold, PageOperation};
-use crate::live::SessionFeed;
+use crate::chat::{self, ChatFold, ChatStart, PageOperation};
+use crate::live::{SessionFeed, SessionKey};
 use crate::problem::HandlerResult;
 use crate::request::CallerSpace;
 
@@ -52,15 +52,24 @@ impl SessionSubscription {
     ) -> HandlerResult<SessionSubscription> {
         let owner = CallerSpace::open_space(app, caller).await?;
         let meta = owner.find_session(&session).await?;
-        // The place is looked at first, also where the fold begins at the beginning.
+        // The place is looked at first, also where the fold begins before it.
         let feed = app.sessions.open_feed(app, &owner.space, &meta, after)?;
         if view == SessionView::Events {
             return Ok(SessionSubscription::of_feed(app, feed, after, None));
         }
-        let feed = app.sessions.open_feed(app, &owner.space, &meta, 0)?;
         let acts = caller.may_write();
+        let key = SessionKey::for_session(owner.space.as_ref(), &session);
+        let (store, known) = (owner.space.store(), app.chats.get(&key, meta.facts));
+        let known = known.as_deref();
+        let start = chat::find_start(store.as_ref(), &session, known, after).await?;
+        let folded = start.as_ref().map_or(0, ChatStart::last_seq);
+        let feed = app.sessions.open_feed(app, &owner.space, &meta, folded)?;
         let view = chat::ChatView { session, csrf: caller.csrf_token().into(), acts, back: None };
-        let page = ChatPageState { fold: Box::new(ChatFold::new(view)), flush: Instant::now() };
+        let fold = match start {
+            Some(start) => start.to_fold(view),
+            None => ChatFold::new(view),
+        };
+        let page = ChatPageState { fold: Box::new(fold), flush: Instant::now() };
         Ok(SessionSubscription::of_feed(app, feed, after, Some(page)))
     }
 

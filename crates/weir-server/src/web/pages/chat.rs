@@ -1,7 +1,6 @@
 //! The chat page (S11): a new chat, one that exists, and what can be done in it by form. Scripts
 //! send the same forms and get a short answer instead of a page.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use axum::Json;
@@ -10,13 +9,11 @@ use axum::response::{IntoResponse, Response};
 use maud::Markup;
 use serde::{Deserialize, Serialize};
 use weir_core::session::child;
-use weir_engine::engine::visit_records;
-use weir_engine::ledger::fact_of;
 use weir_engine::ports::SessionMeta;
 use weir_install::user_space::UserSpace;
 
 use crate::api::sessions;
-use crate::chat::{ChatView, FoldedChat};
+use crate::chat::{ChatPart, ChatView, ENTRIES_SHOWN, FoldedChat, PageTranscript};
 use crate::live::{SessionKey, title};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::request::{CallerSession, CallerSpace};
@@ -34,8 +31,6 @@ pub(super) mod undo;
 
 /// Facts read at once.
 const READ_BATCH: usize = 2_048;
-/// Entries of the conversation that a page shows; older ones on demand.
-const ENTRIES_SHOWN: usize = 100;
 /// Most bytes of what is said by form, files included.
 const SAYING_BYTES_MAX: usize = (64 << 20) + (2 << 20);
 
@@ -81,6 +76,26 @@ impl LoadedChat {
     pub(super) fn title(&self) -> String {
         chat_title(&self.kept, &self.meta)
     }
+
+    /// The place of an entry by its id, wherever it stands. `look`: finds it in a part of the chat.
+    async fn find_entry(
+        &self,
+        id: &str,
+        look: fn(&PageTranscript, &str) -> Option<usize>,
+    ) -> HandlerResult<Option<usize>> {
+        let store = self.space.store();
+        Ok(self.folded.find_entry(store.as_ref(), &self.view, id, look).await?)
+    }
+
+    /// The part of the chat that has the entries from one place to before another, where they are not
+    /// at hand.
+    async fn read_older(&self, from: usize, to: usize) -> HandlerResult<Option<ChatPart>> {
+        if from >= self.folded.transcript.first_index() {
+            return Ok(None);
+        }
+        let store = self.space.store();
+        Ok(Some(self.folded.read_entries(store.as_ref(), &self.view, from, to).await?))
+    }
 }
 
 /// What a chat is called.
@@ -100,13 +115,7 @@ pub(super) async fn load_chat(chat: &CallerSession) -> HandlerResult<LoadedChat>
     let view =
         ChatView { session: session.clone(), csrf: caller.csrf_token().into(), acts, back: None };
     let known = app.chats.get(&key, meta.facts);
-    let mut folded = known.unwrap_or_else(|| Arc::new(FoldedChat::new(view.clone())));
-    let from = folded.seq + 1;
-    let read = visit_records(store.as_ref(), session, from, |record| {
-        Arc::make_mut(&mut folded).apply_fact(&fact_of(record)?);
-        Ok(ControlFlow::<()>::Continue(()))
-    });
-    read.await?;
+    let folded = FoldedChat::read_journal(store.as_ref(), &view, known).await?;
     app.chats.put(key, &folded);
     Ok(LoadedChat { space: space.clone(), meta: meta.clone(), kept, view, folded })
 }
@@ -129,7 +138,10 @@ async fn show_chat(
     let chat = load_chat(&session).await?;
     let len = chat.folded.transcript.len();
     let from = query.from.unwrap_or(len.saturating_sub(ENTRIES_SHOWN)).min(len);
-    show::chat_page(&session.owner, &chat, from).await
+    let older = chat.read_older(from, len).await?;
+    let shown = older.as_ref().map_or(&chat.folded.transcript, |part| &part.transcript);
+    let entries = shown.render_entries(&chat.view, from, len);
+    show::chat_page(&session.owner, &chat, from, &entries).await
 }
 
 /// The entries that a script wants: one of these is named.
@@ -162,27 +174,30 @@ async fn get_entries(
     Query(query): Query<EntriesQuery>,
 ) -> HandlerResult<Response> {
     let chat = load_chat(&session).await?;
-    let transcript = &chat.folded.transcript;
-    let found = match (&query.before, &query.after, &query.around) {
-        (Some(id), None, None) => {
-            transcript.entry_index(id).map(|to| (to.saturating_sub(ENTRIES_SHOWN), to, None))
-        }
-        (None, Some(id), None) => {
-            transcript.entry_index(id).map(|place| (place + 1, place + 1 + ENTRIES_SHOWN, None))
-        }
-        (None, None, Some(id)) => transcript.nearest_entry_index(id).map(|place| {
-            let from = place.saturating_sub(ENTRIES_SHOWN / 2);
-            (from, from + ENTRIES_SHOWN, transcript.id_at(place))
-        }),
-        _ => {
-            return Err(ProblemDetails::bad_request(
-                "name `before`, `after` or `around`, and one of them",
-            ));
-        }
+    let look: fn(&PageTranscript, &str) -> Option<usize> = match query.around {
+        Some(_) => PageTranscript::nearest_entry_index,
+        None => PageTranscript::entry_index,
     };
-    let (from, to, at) = found.ok_or_else(|| ProblemDetails::not_found("this entry"))?;
-    let to = to.min(transcript.len());
-    let html = transcript.render_entries(&chat.view, from, to).into_string();
-    let entries = EntriesPart { html, more: from, newer: transcript.len() - to, at };
+    let ((Some(id), None, None) | (None, Some(id), None) | (None, None, Some(id))) =
+        (&query.before, &query.after, &query.around)
+    else {
+        return Err(ProblemDetails::bad_request(
+            "name `before`, `after` or `around`, and one of them",
+        ));
+    };
+    let found = chat.find_entry(id, look).await?;
+    let place = found.ok_or_else(|| ProblemDetails::not_found("this entry"))?;
+    let from = match (&query.before, &query.after) {
+        (Some(_), _) => place.saturating_sub(ENTRIES_SHOWN),
+        (_, Some(_)) => place + 1,
+        _ => place.saturating_sub(ENTRIES_SHOWN / 2),
+    };
+    let len = chat.folded.transcript.len();
+    let to = if query.before.is_some() { place } else { (from + ENTRIES_SHOWN).min(len) };
+    let older = chat.read_older(from, to).await?;
+    let shown = older.as_ref().map_or(&chat.folded.transcript, |part| &part.transcript);
+    let html = shown.render_entries(&chat.view, from, to).into_string();
+    let at = query.around.as_ref().and_then(|_| shown.id_at(place));
+    let entries = EntriesPart { html, more: from, newer: len - to, at };
     Ok(Json(entries).into_response())
 }

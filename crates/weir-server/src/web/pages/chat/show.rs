@@ -6,10 +6,11 @@ use weir_core::view::plain::visible_text;
 use weir_engine::ports::{SessionFilter, SessionMeta};
 use weir_install::user_space::UserSpace;
 
-use super::{ENTRIES_SHOWN, LoadedChat, chat_title};
+use super::{LoadedChat, chat_title};
 use super::{composer, start};
 use crate::app::App;
 use crate::caller::Caller;
+use crate::chat::ENTRIES_SHOWN;
 use crate::live::title;
 use crate::problem::HandlerResult;
 use crate::request::CallerSpace;
@@ -109,11 +110,12 @@ fn render_trouble() -> Markup {
     }
 }
 
-/// A chat, with its entries from the place `from` on.
+/// A chat, with its `entries` from the place `from` on.
 pub(super) async fn chat_page(
     owner: &CallerSpace,
     chat: &LoadedChat,
     from: usize,
+    entries: &Markup,
 ) -> HandlerResult<Markup> {
     let CallerSpace { app, caller, .. } = owner;
     let (view, transcript) = (&chat.view, &chat.folded.transcript);
@@ -132,7 +134,7 @@ pub(super) async fn chat_page(
                     }
                 }
             }
-            ol.log id="log" aria-label="Conversation" { (transcript.render_entries(view, from, transcript.len())) }
+            ol.log id="log" aria-label="Conversation" { (entries) }
             (no_script())
             div.dock {
                 button.btn.to-end type="button" id="to-end" hidden { "Newest ↓" }

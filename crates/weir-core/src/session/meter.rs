@@ -1,6 +1,7 @@
 //! The context meter (X6): what the next request will be made of. Not here: how it is shown.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::event::MessageOrigin;
 use crate::message::MessageBlock;
@@ -9,7 +10,7 @@ use super::Session;
 use super::window::{WindowWeight, of_blocks, tool_bytes};
 
 /// Tokens of the next request by part, and what is known about the last one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextMeter {
     /// Tokens that the model's window has; 0: nobody knows.
     pub window: u64,

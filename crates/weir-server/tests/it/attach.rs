@@ -298,6 +298,13 @@ async fn f1_attach_undo_fork_list_and_export_reach_the_server() {
     assert!(!served.house.work().join("here.txt").exists());
     face.type_line("/checkpoints");
     face.until("append_to_file", 1).await;
+    let (status, meter) =
+        admin.api("GET", &format!("/api/v1/sessions/{first}/context"), None).await;
+    assert_eq!(status, 200, "{meter}");
+    assert!(meter["calls"] == 1 && meter["history"].as_u64() > Some(0), "{meter}");
+    face.type_line("/context");
+    face.until("This session", 1).await;
+    face.until(&format!("history: {} tokens", meter["history"]), 1).await;
     face.type_line("/resume");
     face.until("Write it.", 1).await;
     face.type_line("/fork");

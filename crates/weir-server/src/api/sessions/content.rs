@@ -1,5 +1,5 @@
-//! What a session holds: pictures and documents, full results of calls, the whole as a file; and
-//! files that wait to be said.
+//! What a session holds: pictures and documents, full results of calls, how full the model's window is, the
+//! whole as a file; and files that wait to be said.
 
 use std::ops::ControlFlow;
 
@@ -13,12 +13,14 @@ use serde_json::Value;
 use weir_core::event::Event;
 use weir_core::ids::{BlobId, CallId, SessionId};
 use weir_core::message::{MessageBlock, plain_text};
+use weir_core::session::meter::ContextMeter;
 use weir_engine::attach::FILE_BYTES_MAX;
 use weir_engine::engine::visit_records;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
 use weir_install::sessions::ExportFormat;
 
+use crate::live::fold;
 use crate::live::uploads::{self, UploadedFile};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::request::{CallerSession, CallerSpace};
@@ -39,6 +41,9 @@ pub(crate) fn session_content_routes() -> Vec<Route> {
         Route::get("/api/v1/sessions/{id}/calls/{call}", get_call_result)
             .summary("One call with its full result")
             .gives_json::<CallResult>(200),
+        Route::get("/api/v1/sessions/{id}/context", get_context)
+            .summary("What the next request is made of, in tokens")
+            .gives_json::<ContextMeter>(200),
         Route::get("/api/v1/sessions/{id}/export", export_session)
             .summary("The whole session as a file")
             .query::<ExportQuery>()
@@ -218,6 +223,14 @@ async fn get_call_result(
         bytes: found.bytes,
         duration_ms: found.duration_ms,
     }))
+}
+
+async fn get_context(
+    CallerSession { owner, id, .. }: CallerSession,
+) -> HandlerResult<Json<ContextMeter>> {
+    let CallerSpace { space, .. } = &owner;
+    let folded = fold::load_session_fold(space.store().as_ref(), &id).await?;
+    Ok(Json(folded.session.meter()))
 }
 
 async fn export_session(

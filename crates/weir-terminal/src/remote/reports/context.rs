@@ -1,17 +1,13 @@
 //! What the model is told: the prompt of a new session part by part, or how full the window of the
-//! session is, folded from its journal.
+//! session is, as the server says: what it knows by its snapshot is not folded once more here (Q10).
 
 use serde_json::Value;
-use weir_core::session::Session;
 use weir_core::session::meter::ContextMeter;
 
 use super::super::controller::RequestContext;
-use super::super::http::{self, ApiResult, RequestError};
-use super::super::wire::{EventStreamDecoder, FactConsequences, parse_event};
+use super::super::follow::lock_followed_state;
+use super::super::http::{ApiResult, RequestError};
 use super::words::{format_bullet, format_named_line, format_section, number_field, text_field};
-
-/// Largest journal that is folded, in bytes.
-const JOURNAL_BYTES_MAX: usize = 256 << 20;
 
 /// The text.
 pub(super) async fn context_report(context: &RequestContext) -> ApiResult<String> {
@@ -27,40 +23,18 @@ pub(super) async fn context_report(context: &RequestContext) -> ApiResult<String
     if context.session.is_none() {
         return Ok(prompt);
     }
-    let session = fold_session(context).await?;
-    let model = session.config().map(|config| config.model.model.to_string()).unwrap_or_default();
-    Ok(describe_meter(&model, &session.meter()) + &prompt)
-}
-
-/// The session, from its events until now.
-async fn fold_session(context: &RequestContext) -> ApiResult<Session> {
     let id = context.require_session()?;
-    let mut session = Session::new(id.clone());
-    let until = super::super::follow::lock_followed_state(&context.seen).last;
-    let response =
-        context.http.open_stream(&["sessions", id.as_str(), "events"], &[("after", "0")]).await?;
-    let (mut stream, mut decoder) = (response.bytes_stream(), EventStreamDecoder::default());
-    let mut bytes = 0;
-    while session.fact_count() < until {
-        let Some(part) = http::next(&mut stream).await? else { break };
-        bytes += part.len();
-        if bytes > JOURNAL_BYTES_MAX {
-            return Err(RequestError::Strange(
-                "the journal is too large to be looked at here".into(),
-            ));
-        }
-        for message in decoder.decode_chunk(&part).map_err(RequestError::Strange)? {
-            match parse_event(&message.data).map_err(RequestError::Strange)? {
-                FactConsequences::Fact { ts, event, .. } => session.apply(ts, &event),
-                FactConsequences::Unknown { kind, .. } => {
-                    let why = format!("{kind:?} is not known to this program; use a newer weir");
-                    return Err(RequestError::Strange(why));
-                }
-                FactConsequences::Signal { .. } | FactConsequences::Nothing => (),
-            }
-        }
-    }
-    Ok(session)
+    let told = context.http.get(&["sessions", id.as_str(), "context"], &[]).await;
+    let meter: ContextMeter = told.map_err(|trouble| match trouble.is_missing() {
+        true => RequestError::Strange(
+            "it has no such session any more, or is older than this program and does not say how full \
+             the window is"
+                .into(),
+        ),
+        false => trouble,
+    })?;
+    let model = lock_followed_state(&context.seen).model.clone();
+    Ok(describe_meter(&model, &meter) + &prompt)
 }
 
 fn describe_meter(model: &str, meter: &ContextMeter) -> String {

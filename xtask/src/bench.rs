@@ -41,6 +41,7 @@ const BENCHES: &[(&str, &str, &str)] = &[
     ("weir-store", "store", "Q10, Q11, Q14: the store beside the disk's own sync"),
     ("weir-core", "gate", "Q12 one call judged with 200 rules, at most 20 µs"),
     ("weir-sandbox", "supervisor", "Q13 a command beyond running it bare"),
+    ("weir-server", "chat", "Q10 the page of a long chat, kept and not kept"),
 ];
 
 /// Measure what a run costs beyond the model, target beside figure

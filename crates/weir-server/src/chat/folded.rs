@@ -43,8 +43,8 @@ pub(super) struct ChatBounds {
 }
 
 impl ChatBounds {
-    /// With these an older page folds a 256th of the conversation at most beside itself, and what is
-    /// remembered are some 20 kB.
+    /// With these an older page folds at most some hundredth of the conversation beside itself (places
+    /// are forgotten when there are 257, so 128 are left), and what is remembered are some 20 kB.
     pub(super) const USUAL: ChatBounds =
         ChatBounds { entries: ENTRIES_SHOWN, stride: ENTRIES_SHOWN / 2, places: 256 };
 }

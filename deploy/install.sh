@@ -224,7 +224,7 @@ find_archive() {
 # A place that shows an old release would bring old holes back; whoever wants that says so.
 check_not_older() {
   [ -z "$wanted" ] && [ -x "$prefix/bin/weir" ] || return 0
-  there=$("$prefix/bin/weir" --version 2>/dev/null | sed -n 's/^weir //p') || there=
+  there=$("$prefix/bin/weir" --version 2>/dev/null | sed -n 's/^weir \([^ ]*\).*/\1/p') || there=
   [ -n "$there" ] || return 0
   newest=$(printf '%s\n' "$there" "$version" | sed 's/-/~/' | sort -V | tail -n 1 | sed 's/~/-/')
   [ "$newest" = "$version" ] ||
@@ -243,7 +243,11 @@ unpack() {
     fail "cannot unpack $archive in $prefix: nothing was changed"
   said=$("$stage/new/bin/weir" --version 2>&1) ||
     fail "the program does not run on this machine, nothing was changed: ${said:-it said nothing}"
-  [ "$said" = "weir $version" ] || fail "$archive holds \"$said\": nothing was changed"
+  # What stands behind the version is the commit.
+  case $said in
+  "weir $version" | "weir $version "*) ;;
+  *) fail "$archive holds \"$said\": nothing was changed" ;;
+  esac
   (cd "$stage/new" && find . -type f -exec sha256sum {} +) | sed 's|^\([0-9a-f]*\)  \./|f \1 |' >"$work/new"
   # The program last: until it is there, nothing of the new version is used.
   { paths_in "$work/new" | grep -vx bin/weir && echo bin/weir; } >"$work/files"

@@ -230,10 +230,10 @@ changed_places() {
   copied no-archive && rm "$served/no-archive/$archive"
 }
 
-# made_version VERSION [COMMAND]: a small release that is served as VERSION: a page less, another more. Its
-# program is that command, or says the version.
+# made_version VERSION [COMMAND [PLACE]]: a small release that is served as VERSION, or as PLACE: a page less,
+# another more. Its program is that command, or says the version.
 made_version() {
-  local name=weir-$1-x86_64-linux place=$served/$1
+  local name=weir-$1-x86_64-linux place=$served/${3:-$1}
   mkdir -p "$scratch/made/$name" "$place"
   tar -xzf "$served/good/$archive" -C "$scratch/made/$name" --strip-components=1 --exclude=bin/weir
   mkdir -p "$scratch/made/$name/bin"
@@ -245,9 +245,11 @@ made_version() {
     (cd "$place" && sha256sum -- *.tar.gz >SHA256SUMS) && signed "$place" key
 }
 
-# Signed well, and yet nothing to install: the program does not start or is another, or there are two.
-useless_versions() {
+# Signed well, and of a kind of their own: the program does not start, is another or says its commit; or there
+# are two.
+odd_versions() {
   made_version 99.2.0 "exit 3" && made_version 99.3.0 "echo weir 99.2.0" &&
+    made_version 99.1.0 "echo 'weir 99.1.0 (1d6ab1a9 2026-11-30)'" with-commit &&
     copied two-archives && own "$served/two-archives/SHA256SUMS" &&
     cat "$served/99.0.0/SHA256SUMS" >>"$served/two-archives/SHA256SUMS" && signed "$served/two-archives" key
 }
@@ -296,6 +298,13 @@ again() {
 upgrades() {
   installer 99.0.0 && [ "$("$prefix/bin/weir" --version)" = "weir 99.0.0" ] &&
     [ -e "$prefix/share/man/man1/weir-new.1" ] && [ ! -e "$prefix/share/man/man1/weir-undo.1" ]
+}
+
+# A program that is handed out says its commit behind its version.
+with_commit() {
+  local said='weir 99.1.0 (1d6ab1a9 2026-11-30)'
+  installer with-commit && [ "$("$prefix/bin/weir" --version)" = "$said" ] && refused "is older" 99.0.0 &&
+    installer with-commit && installer 99.1.0
 }
 
 goes_back() {
@@ -449,7 +458,7 @@ checked "r9_the_installer_is_plain_sh" shellcheck "$root"/deploy/*.sh
 
 changed_places
 for new in 99.0.0 99.1.0; do made_version "$new"; done
-useless_versions
+odd_versions
 checked "r9_install_refuses_a_changed_archive" refused "does not have the sum" changed-archive
 checked "r9_install_refuses_a_short_archive" refused "does not have the sum" short-archive
 checked "r9_install_refuses_changed_sums" refused "is not good" changed-sums
@@ -483,6 +492,7 @@ checked "r9_install_that_is_stopped_leaves_the_version_before" \
 checked "r9_install_upgrades" upgrades
 checked "r9_install_refuses_an_older_version_unless_it_is_named" goes_back
 checked "r9_install_after_an_upgrade_upgrades_again" installer 99.1.0
+checked "r9_install_takes_a_program_that_says_its_commit" with_commit
 checked "r9_uninstall_leaves_what_is_not_ours" uninstalls
 checked "r9_uninstall_leaves_nothing" leaves_nothing
 checked "r9_install_refuses_a_program_that_was_changed" changed_program

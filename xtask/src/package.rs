@@ -148,7 +148,7 @@ fn release(root: &Path, args: &PackageArgs, work: &Path) -> anyhow::Result<Relea
         level: args.level,
     };
     let said = text_of(release.command(&release.binary).arg("--version").env("HOME", work))?;
-    let Some(version) = said.trim().strip_prefix("weir ") else {
+    let Some(version) = version_in(&said) else {
         bail!("{} says {said:?} for its version: it is not weir", release.binary.display());
     };
     if let Some(wanted) = &args.version {
@@ -162,6 +162,12 @@ fn release(root: &Path, args: &PackageArgs, work: &Path) -> anyhow::Result<Relea
     Ok(release)
 }
 
+/// The version in what the program says of itself; a program that is handed out says its commit behind it.
+fn version_in(said: &str) -> Option<&str> {
+    let mut words = said.split_whitespace();
+    (words.next() == Some("weir")).then(|| words.next()).flatten()
+}
+
 /// The time of the release: what the environment says, else that of the last commit.
 fn epoch(root: &Path) -> anyhow::Result<u64> {
     if let Ok(set) = std::env::var(EPOCH_VARIABLE) {
@@ -170,4 +176,17 @@ fn epoch(root: &Path) -> anyhow::Result<u64> {
     let said = bytes_of_git(root, &["log", "-1", "--format=%ct"])?;
     let said = String::from_utf8_lossy(&said);
     said.trim().parse().with_context(|| format!("git said {said:?} for the last commit's time"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r9_the_commit_is_no_part_of_the_version() {
+        assert_eq!(version_in("weir 0.1.0 (1d6ab1a9 2026-11-30)\n"), Some("0.1.0"));
+        assert_eq!(version_in("weir 0.2.0-rc.1\n"), Some("0.2.0-rc.1"));
+        assert_eq!(version_in("other 0.1.0\n"), None);
+        assert_eq!(version_in("weir\n"), None);
+    }
 }

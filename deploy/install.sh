@@ -1,13 +1,17 @@
 #!/bin/sh
 # Installs Weir from a release, for one person and without root:
 #
-#   sh install.sh [--prefix DIR] [--version VERSION]      to ~/.local
+#   sh install.sh [--prefix DIR] [--version VERSION] [--static]      to ~/.local
 #   sh install.sh --uninstall [--prefix DIR]
 #
 # It downloads the sums, their signature and the archive; it checks that the sums were signed by the one
 # whom the line `signer` names and that the archive has its sum; it tries the program; and then it puts
 # everything in its place, the program last. Whatever goes wrong before leaves what was there. It writes
 # over and removes only what it has put there itself, and only as it has put it there.
+#
+# There are two programs for x86-64: one for the C library that most systems have (glibc), and a static one
+# that needs nothing but the kernel. The second is taken where that library is missing or too old, and by
+# --static. For 64-bit ARM there is only a static one.
 #
 #   WEIR_RELEASE_URL       where the files of a release lie, instead of the project's own place
 #   WEIR_RELEASE_SIGNERS   a file with the signers to trust instead of that line, as `ssh-keygen` reads
@@ -20,6 +24,8 @@ set -eu
 # repository trusts nobody.
 signer=''
 releases=https://github.com/weir-agent/weir/releases
+# The oldest glibc for which the program that is not static is built.
+libc_min=2.35
 # No archive of a release is larger or takes longer, and neither do the sums and their signature.
 archive_kbytes_max=500000
 archive_seconds_max=1800
@@ -33,7 +39,7 @@ fail() {
 }
 
 usage() {
-  say "[--prefix DIR] [--version VERSION], or --uninstall [--prefix DIR]; the prefix is ~/.local"
+  say "[--prefix DIR] [--version VERSION] [--static], or --uninstall [--prefix DIR]; the prefix is ~/.local"
 }
 
 needs() {
@@ -136,10 +142,10 @@ uninstall() {
 # get_file NAME SECONDS: by whichever program there is; the addresses and their names are checked already.
 get_file() {
   if command -v curl >/dev/null 2>&1; then
-    timeout --foreground "$2" curl --fail --silent --show-error --location --proto "$allowed" \
+    timeout ${foreground:+"$foreground"} "$2" curl --fail --silent --show-error --location --proto "$allowed" \
       --connect-timeout 20 --max-time "$2" --output "$work/$1" "$base/$1"
   else
-    timeout --foreground "$2" wget -q --tries=1 --timeout=60 -O "$work/$1" "$base/$1"
+    timeout ${foreground:+"$foreground"} "$2" wget -q --tries=1 --timeout=60 -O "$work/$1" "$base/$1"
   fi
 }
 
@@ -161,17 +167,37 @@ download() {
   ) || fail "cannot download $base/$1 within $2 kB and $3 seconds: nothing was changed"
 }
 
+# has_libc: whether glibc is here and new enough. Other C libraries have no `getconf`, or one that knows
+# no such name.
+has_libc() {
+  libc=$(getconf GNU_LIBC_VERSION 2>/dev/null) || return 1
+  libc=$(printf '%s\n' "$libc" | sed -n 's/^glibc \([0-9][0-9.]*\)$/\1/p')
+  [ -n "$libc" ] && [ "$(printf '%s\n' "$libc_min" "$libc" | sort -V | head -n 1)" = "$libc_min" ]
+}
+
+# What stands behind the version in the archive's name, by processor and C library.
+choose_kind() {
+  case $(uname -m) in
+  x86_64 | amd64) kind=x86_64-linux ;;
+  aarch64 | arm64) kind=aarch64-linux && static=yes ;;
+  *) fail "releases are for x86_64 and aarch64, and this is $(uname -m): build Weir here instead" ;;
+  esac
+  [ -n "$static" ] || has_libc || static=yes
+  [ -z "$static" ] || kind=$kind-static
+}
+
 check_machine() {
   [ "$(uname -s)" = Linux ] || fail "releases are for Linux, and this is $(uname -s)"
-  case $(uname -m) in
-  x86_64 | amd64) ;;
-  *) fail "releases are for x86_64, and this is $(uname -m): build Weir here instead" ;;
-  esac
+  choose_kind
   needs ssh-keygen "openssh-client (openssh-clients on Fedora), which checks signatures"
   needs sha256sum coreutils
   needs timeout coreutils
+  needs comm coreutils
   needs tar tar
   needs gzip gzip
+  # So that Ctrl+C reaches what is downloaded with; BusyBox's has no such word and needs none.
+  foreground=--foreground
+  timeout "$foreground" 5 true 2>/dev/null || foreground=
 }
 
 # Where everything is put must be writable before anything is downloaded, and must not hold a program
@@ -211,12 +237,11 @@ check_signature() {
 
 # What the signed sums call the archive; the version is known from nowhere else.
 find_archive() {
-  archive=$(sed -n 's/^[0-9a-f]\{64\}  \(weir-[0-9A-Za-z.+-]*-x86_64-linux\.tar\.gz\)$/\1/p' \
-    "$work/SHA256SUMS")
+  archive=$(sed -n "s/^[0-9a-f]\{64\}  \(weir-[0-9A-Za-z.+-]*-$kind\.tar\.gz\)\$/\1/p" "$work/SHA256SUMS")
   [ "$(printf '%s\n' "$archive" | grep -c .)" -eq 1 ] ||
-    fail "SHA256SUMS does not name one archive for x86_64-linux: nothing was changed"
+    fail "SHA256SUMS does not name one archive for $kind: nothing was changed"
   version=${archive#weir-}
-  version=${version%-x86_64-linux.tar.gz}
+  version=${version%-"$kind".tar.gz}
   [ -z "$wanted" ] || [ "$wanted" = "$version" ] ||
     fail "$base has version $version, not $wanted: nothing was changed"
 }
@@ -325,6 +350,7 @@ install_weir() {
 main() {
   prefix=${HOME:-}/.local
   wanted=
+  static=
   act=install_weir
   while [ $# -gt 0 ]; do
     case $1 in
@@ -333,9 +359,10 @@ main() {
     case $1 in
     --prefix) prefix=$2 && shift ;;
     --version) wanted=${2#v} && shift ;;
+    --static) static=yes ;;
     --uninstall) act=uninstall ;;
     -h | --help) usage && exit 0 ;;
-    *) fail "what is $1? --prefix DIR, --version VERSION and --uninstall are known" ;;
+    *) fail "what is $1? --prefix DIR, --version VERSION, --static and --uninstall are known" ;;
     esac
     shift
   done

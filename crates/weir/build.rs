@@ -1,12 +1,17 @@
 //! Tells a release build of which commit it is, for `weir --version`, and the linker in which order the
 //! functions lie. A debug build is told neither: it would be built anew with every commit. Without git, or
-//! from an archive, the version stands alone.
+//! from an archive, the version stands alone. A static program is told how large the stacks of threads are
+//! that C starts.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The one system for which there are lists of functions.
 const ORDERED_TARGET: &str = "x86_64-unknown-linux-gnu";
+/// The stack of a thread that C starts in a static program, in bytes: as Rust's own threads have. musl
+/// reads it from the program's headers; else it were 128 kB, where the usual C library has 8 MB. Nothing
+/// here starts such threads unasked: libgit2 could, to pack objects.
+const C_STACK_BYTES: u32 = 2 << 20;
 /// Builds that people run.
 const RUN_PROFILES: [&str; 2] = ["release", "dist"];
 
@@ -18,6 +23,9 @@ fn main() {
     let commit = profile.as_ref().and_then(|_| commit());
     let full = commit.map_or_else(|| version.to_owned(), |commit| format!("{version} ({commit})"));
     println!("cargo:rustc-env=WEIR_VERSION={full}");
+    if std::env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|library| library == "musl") {
+        println!("cargo:rustc-link-arg-bin=weir=-Wl,-z,stack-size={C_STACK_BYTES}");
+    }
     if let Some(profile) = profile {
         order_functions(&profile);
     }

@@ -21,6 +21,12 @@ mod review;
 mod supervised;
 mod terminal;
 
+/// Where memory comes from in a static program: musl's own allocator has one lock for all threads
+/// (decision 85).
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Threads for work that blocks (files, git). Few: each costs memory, and they wait for one disk.
 const BLOCKING_THREADS_MAX: usize = 8;
 /// Threads beside the one that draws, in the terminal interface: the engine, and what is looked up. As many

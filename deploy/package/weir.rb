@@ -1,15 +1,13 @@
-# Weir by Homebrew on Linux; `cargo xtask package` fills in the version and the sum. Not a recipe that builds
-# Weir from its source.
+# Weir by Homebrew on Linux; `cargo xtask package` fills in the version, and where the archive of each
+# processor lies, with its sum. Not a recipe that builds Weir from its source.
 class Weir < Formula
   desc "AI agent whose every action passes one gate"
   homepage "https://github.com/weir-agent/weir"
-  url "https://github.com/weir-agent/weir/releases/download/v@VERSION@/weir-@VERSION@-x86_64-linux.tar.gz"
   version "@VERSION@"
-  sha256 "@SHA256@"
   license "Apache-2.0"
 
-  depends_on arch: :x86_64
   depends_on :linux
+@SOURCES@
 
   def install
     bin.install "bin/weir"

@@ -9,8 +9,9 @@ xtask=${WEIR_XTASK_BIN:-$target/debug/xtask}
 any_python
 needs "$weir" "cargo build -p weir"
 [ -n "${WEIR_XTASK_BIN:-}" ] || (cd "$root" && cargo build --locked --quiet --package xtask)
-installed packages "dpkg, rpm, openssh-client, curl, wget, man-db, zsh, fish, shellcheck, binutils, util-linux" \
-  dpkg-deb rpmbuild ssh-keygen curl wget man zsh fish shellcheck strip unshare
+installed packages \
+  "dpkg, rpm, openssh-client, curl, wget, man-db, zsh, fish, shellcheck, busybox, binutils, util-linux, gcc" \
+  dpkg-deb rpmbuild ssh-keygen curl wget man zsh fish shellcheck busybox strip unshare cc
 builder=$HOME
 weir_home "$scratch/person"
 unset WEIR_RELEASE_URL WEIR_RELEASE_SIGNERS
@@ -24,12 +25,18 @@ as_root=()
 
 for key in key other; do ssh-keygen -q -t ed25519 -N '' -C '' -f "$scratch/$key"; done
 strip -o "$scratch/weir" "$weir"
+# In the place of a static build, which takes as long as the other (`static.sh`): a static program that hands
+# over to the real one.
+printf '#include <unistd.h>\nint main(int n, char **words) { (void)n; return execv("%s", words); }\n' \
+  "$scratch/weir" >"$scratch/static.c"
+cc -static -o "$scratch/weir-static" "$scratch/static.c"
 export SOURCE_DATE_EPOCH=1700000000
 served=$scratch/served
 mkdir -p "$served"
 packaged() {
   # Cargo is asked too, and is found from the home of whoever runs this.
-  HOME=$builder "$xtask" package --binary "$scratch/weir" --out "$1" --key "$scratch/key" --level 1
+  HOME=$builder "$xtask" package --binary "$scratch/weir" --static-program "$scratch/weir-static" \
+    --out "$1" --key "$scratch/key" --level 1
 }
 
 same_bytes() {
@@ -54,7 +61,7 @@ fails() {
 release_script() {
   (cd / && export HOME=$builder TMPDIR=$scratch/keys WEIR_XTASK_BIN=$xtask SIGNING_KEY &&
     SIGNING_KEY=$(cat "$scratch/key") && mkdir -p "$TMPDIR" &&
-    fails "not 9.9.9" "$root/deploy/release.sh" "$scratch/weir" v9.9.9 "$scratch/none") &&
+    fails "not 9.9.9" "$root/deploy/release.sh" "$scratch/weir" v9.9.9 "$scratch/none" "$scratch/weir-static") &&
     [ -z "$(ls "$scratch/keys")" ]
 }
 
@@ -126,18 +133,39 @@ rpm_package() {
     in_rpm --erase --nodeps weir && nothing_left "$scratch/rpm"
 }
 
+# Homebrew and editors take the static archive: they do not look at the C library.
 formula() {
   local sum
-  sum=$(cd "$served/good" && sha256sum weir-*.tar.gz | cut -d ' ' -f 1) &&
+  sum=$(cd "$served/good" && sha256sum "$static" | cut -d ' ' -f 1) &&
     grep -qF "sha256 \"$sum\"" "$served/good/weir.rb" && ! grep '@' "$served/good/weir.rb" &&
-    grep -qF "/v$version/$(cd "$served/good" && echo weir-*.tar.gz)\"" "$served/good/weir.rb"
+    grep -qF "/v$version/$static\"" "$served/good/weir.rb" && grep -q 'arch: :x86_64' "$served/good/weir.rb"
+}
+
+# The archive has all that the other has, and another program; its list of parts has the allocator.
+static_archive() {
+  local one=$scratch/one-tree other=$scratch/other-tree
+  mkdir -p "$one" "$other" && tar -xzf "$served/good/$archive" -C "$one" --strip-components=1 &&
+    tar -xzf "$served/good/$static" -C "$other" --strip-components=1 &&
+    cmp "$other/bin/weir" "$scratch/weir-static" && works "$other" site-functions &&
+    rm "$one/bin/weir" "$other/bin/weir" && diff -r "$one" "$other" &&
+    grep -q '"tikv-jemallocator"' "$served/good/${static%.tar.gz}.cdx.json" &&
+    ! grep -q '"tikv-jemallocator"' "$served/good/${archive%.tar.gz}.cdx.json"
+}
+
+# What needs a library, and two for one processor, are no static programs to hand out.
+no_static_program() {
+  fails "is not static, it needs" "$xtask" package --binary "$scratch/weir" --static-program "$scratch/weir" \
+    --out "$scratch/none" --key "$scratch/key" &&
+    fails "two static programs for x86_64" "$xtask" package --binary "$scratch/weir" \
+      --static-program "$scratch/weir-static" --static-program "$scratch/weir-static" \
+      --out "$scratch/none" --key "$scratch/key"
 }
 
 # What the registry's own checks ask of an entry (its CONTRIBUTING and schema), and that what it names is
 # in the archive and speaks the protocol.
 registry_entry() {
   local unpacked=$scratch/registry
-  mkdir -p "$unpacked" && tar -xzf "$served/good"/weir-*.tar.gz -C "$unpacked" &&
+  mkdir -p "$unpacked" && tar -xzf "$served/good/$static" -C "$unpacked" &&
     python3 - "$served/good" "$version" "$unpacked" <<'PY'
 import hashlib, json, pathlib, re, subprocess, sys
 place, version, unpacked = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
@@ -230,10 +258,10 @@ changed_places() {
   copied no-archive && rm "$served/no-archive/$archive"
 }
 
-# made_version VERSION [COMMAND [PLACE]]: a small release that is served as VERSION, or as PLACE: a page less,
-# another more. Its program is that command, or says the version.
+# made_version VERSION [COMMAND [PLACE [KIND]]]: a small release that is served as VERSION, or as PLACE: a page
+# less, another more. Its program is that command, or says the version. It is added to what lies in the place.
 made_version() {
-  local name=weir-$1-x86_64-linux place=$served/${3:-$1}
+  local name=weir-$1-${4:-x86_64-linux} place=$served/${3:-$1}
   mkdir -p "$scratch/made/$name" "$place"
   tar -xzf "$served/good/$archive" -C "$scratch/made/$name" --strip-components=1 --exclude=bin/weir
   mkdir -p "$scratch/made/$name/bin"
@@ -245,12 +273,19 @@ made_version() {
     (cd "$place" && sha256sum -- *.tar.gz >SHA256SUMS) && signed "$place" key
 }
 
+# Which of them was installed is seen in the program.
+both_kinds() {
+  made_version 99.0.0 "echo weir 99.0.0 # for glibc" both-kinds &&
+    made_version 99.0.0 "echo weir 99.0.0 # static" both-kinds x86_64-linux-static &&
+    made_version 99.0.0 "echo weir 99.0.0 # for ARM" both-kinds aarch64-linux-static
+}
+
 # Signed well, and of a kind of their own: the program does not start, is another or says its commit; or there
 # are two.
 odd_versions() {
   made_version 99.2.0 "exit 3" && made_version 99.3.0 "echo weir 99.2.0" &&
     made_version 99.1.0 "echo 'weir 99.1.0 (1d6ab1a9 2026-11-30)'" with-commit &&
-    copied two-archives && own "$served/two-archives/SHA256SUMS" &&
+    both_kinds && copied two-archives && own "$served/two-archives/SHA256SUMS" &&
     cat "$served/99.0.0/SHA256SUMS" >>"$served/two-archives/SHA256SUMS" && signed "$served/two-archives" key
 }
 
@@ -282,6 +317,42 @@ with_machine() {
   printf '#!/bin/sh\n[ "$1" = -m ] && echo %s || echo Linux\n' "$word" >"$scratch/machine/uname"
   chmod +x "$scratch/machine/uname"
   PATH=$scratch/machine:$PATH "$@"
+}
+
+# with_libc WORDS COMMAND...: on a machine whose `getconf` says that, or fails where there are no words.
+with_libc() {
+  local words=$1
+  shift
+  mkdir -p "$scratch/libc"
+  printf '#!/bin/sh\nwords="%s"\n[ "$1" = GNU_LIBC_VERSION ] && [ -n "$words" ] && echo "$words"\n' "$words" \
+    >"$scratch/libc/getconf"
+  chmod +x "$scratch/libc/getconf"
+  PATH=$scratch/libc:$PATH "$@"
+}
+
+# installs_kind WORDS ARGUMENT...: the program with these words is installed, and removed again.
+installs_kind() {
+  local words=$1
+  shift
+  installer both-kinds "$@" && grep "# $words\$" "$prefix/bin/weir" && installer both-kinds --uninstall
+}
+
+chooses_kind() {
+  with_libc "glibc 2.35" installs_kind "for glibc" && with_libc "glibc 2.100" installs_kind "for glibc" &&
+    with_libc "glibc 2.34" installs_kind static && with_libc "" installs_kind static &&
+    with_libc "something else" installs_kind static && with_libc "glibc 2.40" installs_kind static --static &&
+    with_machine aarch64 installs_kind "for ARM" && installer both-kinds &&
+    installer both-kinds --static && grep '# static$' "$prefix/bin/weir" && installer both-kinds --uninstall
+}
+
+# A small system: the programs of BusyBox, `comm` (which Debian's lacks), curl and ssh-keygen.
+with_busybox() {
+  local word small=$scratch/busybox
+  mkdir -p "$small"
+  for word in $(busybox --list); do ln -sf "$(command -v busybox)" "$small/$word"; done
+  for word in comm curl ssh-keygen; do ln -sf "$(command -v $word)" "$small/$word"; done
+  (export PATH=$small && hash -r && ! timeout --foreground 1 true && installs_kind static &&
+    fails "does not name one archive for x86_64-linux-static" installer 99.0.0 && nothing_temporary)
 }
 
 installs() {
@@ -431,7 +502,8 @@ if [ "$failed" -gt 0 ]; then
   closing packages
   exit 1
 fi
-archive=$(cd "$served/good" && echo weir-*.tar.gz)
+archive=$(cd "$served/good" && echo weir-*-x86_64-linux.tar.gz)
+static=${archive%.tar.gz}-static.tar.gz
 version=${archive#weir-}
 version=${version%-x86_64-linux.tar.gz}
 port=$(free_port)
@@ -451,6 +523,8 @@ checked "r9_a_program_for_newer_systems_only_is_refused" fails "the program asks
   --binary "$scratch/weir" --out "$scratch/none" --key "$scratch/key" --libc-max 2.2
 checked "r9_the_deb_installs_works_and_is_removed" deb
 checked "r9_the_rpm_installs_works_and_is_removed" rpm_package
+checked "r9_the_static_archive_has_the_same_around_another_program" static_archive
+checked "r9_what_is_not_static_is_refused" no_static_program
 checked "r9_the_formula_names_the_archive_and_its_sum" formula
 checked "r1_the_entry_of_the_registry_names_the_archive_and_starts_it" registry_entry
 checked "r9_the_signature_is_checked_by_hand_as_the_page_says" by_hand
@@ -473,7 +547,11 @@ checked "r9_install_refuses_a_program_that_does_not_start" refused "not run on t
 checked "r9_install_says_why_when_the_program_says_nothing" refused "it said nothing" 99.2.0
 checked "r9_install_refuses_a_program_of_another_version" refused 'holds "weir 99.2.0"' 99.3.0
 checked "r9_install_refuses_two_archives" refused "does not name one archive" two-archives
-checked "r9_install_refuses_another_machine" with_machine aarch64 refused "this is aarch64" good
+checked "r9_install_refuses_another_machine" with_machine riscv64 refused "this is riscv64" good
+checked "r9_install_refuses_a_processor_without_an_archive" with_machine aarch64 refused \
+  "does not name one archive for aarch64-linux-static" good
+checked "r9_install_takes_the_program_that_fits_the_c_library" chooses_kind
+checked "r9_install_works_with_busybox" with_busybox
 checked "r9_install_refuses_a_place_that_cannot_be_written" unwritable
 checked "r9_install_refuses_a_program_from_elsewhere" foreign_program
 checked "r9_install_refuses_files_from_elsewhere" foreign_files

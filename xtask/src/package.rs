@@ -1,7 +1,7 @@
-//! `cargo xtask package`: everything that a release hands out, made from a program that is built already:
-//! an archive, a `.deb`, an `.rpm`, the Homebrew formula, the entry for editors' registry of agents, a
-//! list of what it was built from, the installer, sums of all of it, and a signature of the sums. Two runs give the same bytes. Not here:
-//! building the program, making a key, and publishing anything.
+//! `cargo xtask package`: everything that a release hands out, made from programs that are built already:
+//! archives, a `.deb`, an `.rpm`, the Homebrew formula, the entry for editors' registry of agents, lists of
+//! what it was built from, the installer, sums of all of it, and a signature of the sums. Two runs give the
+//! same bytes. Not here: building the programs, making a key, and publishing anything.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,6 +13,7 @@ use clap::Args;
 
 use crate::programs::{bytes_of_git, text_of};
 use libraries::LibcVersion;
+use static_program::StaticProgram;
 
 mod archive;
 mod deb;
@@ -21,6 +22,7 @@ mod libraries;
 mod registry;
 mod rpm;
 mod sbom;
+mod static_program;
 mod sums;
 mod tree;
 #[cfg(test)]
@@ -28,6 +30,8 @@ mod workflows;
 
 /// The variable by which whoever builds says when "now" is, by the rules of reproducible builds.
 const EPOCH_VARIABLE: &str = "SOURCE_DATE_EPOCH";
+/// Where the files of all releases lie.
+const RELEASES: &str = "https://github.com/weir-agent/weir/releases/download";
 
 /// Make what a release hands out from a built program, with sums and their signature
 #[derive(Debug, Args)]
@@ -35,6 +39,10 @@ pub(crate) struct PackageArgs {
     /// The program, built for x86-64 Linux and stripped (`cargo build --profile dist -p weir`)
     #[arg(long, value_name = "FILE")]
     binary: PathBuf,
+    /// A static program of the same commit (`cargo build --profile dist --target x86_64-unknown-linux-musl
+    /// -p weir`), or one for aarch64: at most one for each processor
+    #[arg(long, value_name = "FILE")]
+    static_program: Vec<PathBuf>,
     /// Folder for the files; it must be empty or not be there yet
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -58,7 +66,9 @@ struct Release {
     root: PathBuf,
     out: PathBuf,
     binary: PathBuf,
-    /// As the program says it.
+    /// What the program says of itself.
+    said: String,
+    /// The version in that.
     version: String,
     /// The time of every file, in seconds since 1970.
     epoch: u64,
@@ -66,14 +76,14 @@ struct Release {
 }
 
 impl Release {
-    /// The name of the folder in the archive.
+    /// The name of the folder in the archive of the program for the usual C library.
     fn name(&self) -> String {
         format!("weir-{}-x86_64-linux", self.version)
     }
 
-    /// The name of the archive's file.
-    fn archive_name(&self) -> String {
-        format!("{}.tar.gz", self.name())
+    /// Where a file of this release is downloaded from.
+    fn address(&self, file: &str) -> String {
+        format!("{RELEASES}/v{}/{file}", self.version)
     }
 
     /// The version as dpkg and rpm compare it: what stands behind a hyphen comes before the release.
@@ -113,14 +123,19 @@ pub(crate) fn package(root: &Path, args: &PackageArgs) -> anyhow::Result<ExitCod
     let work = tempfile::tempdir().context("a folder to work in")?;
     let release = release(root, args, work.path())?;
     let needed = libraries::of(&release, args.libc_max)?;
+    let static_programs = StaticProgram::read_all(&release, &args.static_program)?;
     let staged = work.path().join(release.name());
     tree::stage(&release, &staged)?;
     archive::write(&release, &staged)?;
     deb::write(&release, &staged, &needed)?;
     rpm::write(&release, &staged)?;
-    sbom::write(&release)?;
-    formula::write(&release)?;
-    registry::write(&release)?;
+    sbom::write(&release, sbom::TARGET, &release.name())?;
+    for program in &static_programs {
+        program.write(&release, &staged)?;
+    }
+    let offered = static_program::offered(&release, &static_programs);
+    formula::write(&release, &offered)?;
+    registry::write(&release, &offered)?;
     sums::write(&release, &args.key)?;
     let mut out = std::io::stdout().lock();
     for file in tree::files(&release.out)? {
@@ -143,6 +158,7 @@ fn release(root: &Path, args: &PackageArgs, work: &Path) -> anyhow::Result<Relea
         root: root.to_path_buf(),
         out,
         binary,
+        said: String::new(),
         version: String::new(),
         epoch: epoch(root)?,
         level: args.level,
@@ -159,6 +175,7 @@ fn release(root: &Path, args: &PackageArgs, work: &Path) -> anyhow::Result<Relea
         );
     }
     version.clone_into(&mut release.version);
+    release.said = said;
     Ok(release)
 }
 
@@ -181,6 +198,21 @@ fn epoch(root: &Path) -> anyhow::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Release {
+        /// One of this version, of which nothing lies on the disk.
+        pub(super) fn for_test(version: &str) -> Self {
+            Self {
+                root: PathBuf::new(),
+                out: PathBuf::new(),
+                binary: PathBuf::new(),
+                said: format!("weir {version}"),
+                version: version.to_owned(),
+                epoch: 0,
+                level: 1,
+            }
+        }
+    }
 
     #[test]
     fn r9_the_commit_is_no_part_of_the_version() {

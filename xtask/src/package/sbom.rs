@@ -1,4 +1,4 @@
-//! What the program was built from, as a CycloneDX list: every crate that is compiled into it or helps
+//! What a program was built from, as a CycloneDX list: every crate that is compiled into it or helps
 //! to compile it, with its licence, the sum of its source, and what it depends on. Cargo says all of it.
 //! Not here: crates of tests only, and the C sources inside of crates.
 
@@ -14,24 +14,25 @@ use serde_json::{Value, json};
 use super::Release;
 use crate::programs::{locked_metadata, text_of};
 
-const TARGET: &str = "x86_64-unknown-linux-gnu";
+/// What cargo calls the system of the program that needs its C library.
+pub(super) const TARGET: &str = "x86_64-unknown-linux-gnu";
 const PROGRAM: &str = "weir";
 
-/// Writes the list.
-pub(super) fn write(release: &Release) -> anyhow::Result<()> {
-    let (metadata, lock) = read_sources(&release.root)?;
+/// Writes the list of a program that was built for `target`, under the name of its archive's folder.
+pub(super) fn write(release: &Release, target: &str, folder: &str) -> anyhow::Result<()> {
+    let (metadata, lock) = read_sources(&release.root, target)?;
     let mut date = release.command("date");
     let time =
         text_of(date.args(["-u", "-d", &format!("@{}", release.epoch), "+%Y-%m-%dT%H:%M:%SZ"]))?;
     let list = list(&metadata, &lock, time.trim())?;
     let text = serde_json::to_string_pretty(&list).context("the list as JSON")?;
-    let name = format!("{}.cdx.json", release.name());
+    let name = format!("{folder}.cdx.json");
     fs::write(release.out.join(&name), text + "\n").context(name)
 }
 
 /// What cargo says of the crates, and what stands in the lock file.
-fn read_sources(root: &Path) -> anyhow::Result<(Metadata, Lock)> {
-    let metadata = locked_metadata(root, &[&format!("--filter-platform={TARGET}")])?;
+fn read_sources(root: &Path, target: &str) -> anyhow::Result<(Metadata, Lock)> {
+    let metadata = locked_metadata(root, &[&format!("--filter-platform={target}")])?;
     let lock = fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock")?;
     Ok((metadata, toml::from_str(&lock).context("Cargo.lock")?))
 }
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn the_list_has_what_is_built_in_and_no_tests() {
         let root = crate::root().expect("the workspace");
-        let (metadata, lock) = read_sources(&root).expect("cargo answers");
+        let (metadata, lock) = read_sources(&root, TARGET).expect("cargo answers");
         let made = list(&metadata, &lock, "1970-01-01T00:00:00Z").expect("a list");
         assert_eq!(made["metadata"]["component"]["name"], PROGRAM);
         let components = made["components"].as_array().expect("a list");
@@ -156,5 +157,18 @@ mod tests {
                 assert!(known.contains(below.as_str().expect("a name")), "{below}");
             }
         }
+    }
+
+    #[test]
+    fn r9_the_list_of_a_static_program_has_its_allocator() {
+        let root = crate::root().expect("the workspace");
+        let has = |target: &str| {
+            let (metadata, lock) = read_sources(&root, target).expect("cargo answers");
+            let made = list(&metadata, &lock, "1970-01-01T00:00:00Z").expect("a list");
+            let components = made["components"].as_array().expect("a list");
+            components.iter().any(|made| made["name"] == "tikv-jemallocator")
+        };
+        assert!(has("x86_64-unknown-linux-musl") && has("aarch64-unknown-linux-musl"));
+        assert!(!has(TARGET), "the usual program has that of its C library");
     }
 }

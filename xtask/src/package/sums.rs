@@ -41,9 +41,9 @@ fn of(release: &Release, names: &[PathBuf]) -> anyhow::Result<String> {
     text_of(release.command("sha256sum").current_dir(&release.out).arg("--").args(names))
 }
 
-/// The sum of the archive, which must be there, in hexadecimal.
-pub(super) fn of_archive(release: &Release) -> anyhow::Result<String> {
-    let line = of(release, &[release.archive_name().into()])?;
+/// The sum of a file of the release, which must be there, in hexadecimal.
+pub(super) fn of_file(release: &Release, name: &str) -> anyhow::Result<String> {
+    let line = of(release, &[name.into()])?;
     let sum = line.split_whitespace().next().context("sha256sum prints a sum")?;
     Ok(sum.to_owned())
 }

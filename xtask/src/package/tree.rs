@@ -13,6 +13,8 @@ use anyhow::{Context as _, ensure};
 use super::Release;
 use crate::programs::{bytes_of, text_of};
 
+/// The program, from the prefix.
+pub(super) const PROGRAM: &str = "bin/weir";
 const MANUAL: &str = "share/man/man1";
 const TEXTS: &str = "share/doc/weir";
 /// Where zsh looks below a prefix, and where Debian has it look for what packages bring.
@@ -30,7 +32,7 @@ const PAGES_MAX: usize = 1000;
 /// Makes the tree of the archive at `goal`.
 pub(super) fn stage(release: &Release, goal: &Path) -> anyhow::Result<()> {
     let binary = fs::read(&release.binary).context("reading the program")?;
-    put(goal, "bin/weir", &binary)?;
+    put(goal, PROGRAM, &binary)?;
     let home = tempfile::tempdir().context("a home without settings")?;
     for (shell, path) in COMPLETIONS {
         let mut command = release.command(&release.binary);

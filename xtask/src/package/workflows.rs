@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::CommandFactory as _;
 
 /// Programs of the machines of the forge, beside cargo.
-const KNOWN: &[&str] = &["apt-get", "gh", "grep", "test"];
+const KNOWN: &[&str] = &["apt-get", "gh", "grep", "rustup", "test"];
 
 /// What stands behind `key` in a workflow, with the line's number.
 fn values<'a>(text: &'a str, key: &str) -> Vec<(usize, &'a str)> {
@@ -35,6 +35,10 @@ fn wrong_command(root: &Path, command: &str) -> Option<String> {
     let program = words.next()?;
     if program == "cargo" {
         return wrong_build(root, &words.collect::<Vec<_>>());
+    }
+    // What a step before has built.
+    if let Some(built) = program.strip_prefix("target/") {
+        return (!built.ends_with("/weir")).then(|| format!("nobody builds {program}"));
     }
     if program.contains('/') {
         let found = fs::metadata(root.join(program));
@@ -191,6 +195,7 @@ fn r9_what_is_not_there_is_found() {
     let root = crate::root().expect("the workspace");
     let found = |line: &str| wrong(&root, line).is_some();
     assert!(found("|") && found("deploy/none.sh a") && found("deploy/weir.service"));
+    assert!(found("target/dist/none") && !found("target/dist/weir demo"));
     assert!(found("cargo build -p none") && found("cargo build --profile none -p weir"));
     assert!(found("sudo apt-get update && none") && found("make"));
     assert!(!found("sudo --preserve-env=CI env \"PATH=$PATH\" .ci/run"));
@@ -204,10 +209,19 @@ fn r9_the_release_script_uses_flags_that_there_are() {
     let own = script.lines().find_map(|line| line.strip_prefix("\"$xtask\" "));
     let own = own.expect("it calls xtask");
     let options = crate::Options::command();
-    let words = std::iter::once("xtask").chain(own.split_whitespace());
+    // The static programs stand where the shell puts what it was given.
+    let each = script.lines().find_map(|line| line.trim().strip_prefix("set -- \"$@\" "));
+    let each = each.expect("it hands static programs on");
+    let own_words = own.split_whitespace().filter(|word| *word != "\"$@\"");
+    let words = std::iter::once("xtask").chain(own_words).chain(each.split_whitespace());
     options.try_get_matches_from(words).expect("xtask takes them");
     let (_, libc) = own.split_once(" --libc-max ").expect("it says the newest C library");
     let page = fs::read_to_string(root.join("docs/install.md")).expect("the page");
     let claim = format!("glibc {libc} or newer");
     assert!(page.split_whitespace().collect::<Vec<_>>().join(" ").contains(&claim), "{claim}");
+    let installer = fs::read_to_string(root.join("deploy/install.sh")).expect("the installer");
+    assert!(
+        installer.contains(&format!("\nlibc_min={libc}\n")),
+        "it takes the static program below"
+    );
 }

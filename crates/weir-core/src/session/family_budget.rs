@@ -1,7 +1,8 @@
 //! What a session and the agents below it may use up together (R11): each agent has a share of its own, and
 //! the request with which a share is used up may cost more than is left of it. So before a request what it
 //! costs at most is set aside, and where that may be all that is left for the others too, these wait: at most
-//! one request goes beyond, however many agents are at work.
+//! one request goes beyond, however many agents are at work. A request that a helper makes for a session (a
+//! judge, a summary, a reader) takes its turn like one of the session itself.
 //!
 //! Pure. Not here: dividing shares (`child`), who waits and how (the engine), caps that sessions of several
 //! families have in common (the engine's `spending`).
@@ -16,7 +17,8 @@ use super::child::parent_of;
 /// An amount of both kinds that bounds are set in.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SpentSum {
-    /// US dollars; what has no price counts as nothing here: a bound in dollars lets it not begin.
+    /// US dollars; what has no price counts as nothing here: a bound in dollars lets it begin only where
+    /// tokens bound it too.
     pub usd: f64,
     /// Tokens of all kinds.
     pub tokens: u64,
@@ -77,7 +79,24 @@ pub struct UsedUpFamily {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FamilyBudget {
     members: BTreeMap<SessionId, FamilyMember>,
-    holds: BTreeMap<SessionId, SpentSum>,
+    holds: BTreeMap<FamilyRequest, FamilyHold>,
+}
+
+/// A request to a model.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct FamilyRequest {
+    session: SessionId,
+    /// Which of those that helpers make for the session; `None`: its own.
+    helper: Option<u64>,
+}
+
+/// What stands for a request until its session counts what it used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum FamilyHold {
+    /// It is under way, and uses at most this.
+    Asked(SpentSum),
+    /// A helper has answered, and this is what it used: the fact that says so is not folded yet.
+    Answered(SpentSum),
 }
 
 impl FamilyBudget {
@@ -92,35 +111,66 @@ impl FamilyBudget {
                     .any(|running| *other == running.agent || is_below(other, &running.agent))
         };
         self.members.retain(|other, _| runs(other));
-        self.holds.retain(|other, _| runs(other));
+        self.holds.retain(|request, _| runs(&request.session));
         self.members.insert(session.clone(), member);
     }
 
     /// The session is not run here any more. What it used counts until the one that started it says what
     /// became of it; one that nobody started is forgotten with all below it.
     pub fn remove_member(&mut self, session: &SessionId) {
-        self.holds.remove(session);
+        self.holds.retain(|request, _| request.session != *session);
         let is_begun =
             parent_of(session).is_some_and(|(parent, _)| self.members.contains_key(&parent));
         if !is_begun {
             let stays = |other: &SessionId| other != session && !is_below(other, session);
             self.members.retain(|other, _| stays(other));
-            self.holds.retain(|other, _| stays(other));
+            self.holds.retain(|request, _| stays(&request.session));
         }
     }
 
     /// Sets aside what the next request of `session` costs at most, in place of what stood there.
     pub fn reserve_spending(&mut self, session: &SessionId, at_most: SpentSum) -> FamilyAnswer {
+        self.reserve_request(FamilyRequest { session: session.clone(), helper: None }, at_most)
+    }
+
+    /// The same for a request that a helper makes for `session`; `number` tells it from the others of helpers.
+    /// Between turns a session is stopped by its own table of bounds, which no helper looks at: so a helper
+    /// is also refused where nothing is left for the session itself.
+    pub fn reserve_for_helper(
+        &mut self,
+        session: &SessionId,
+        number: u64,
+        at_most: SpentSum,
+    ) -> FamilyAnswer {
+        self.reserve_request(
+            FamilyRequest { session: session.clone(), helper: Some(number) },
+            at_most,
+        )
+    }
+
+    fn reserve_request(&mut self, request: FamilyRequest, at_most: SpentSum) -> FamilyAnswer {
+        let answer = self.judge_request(&request);
+        if answer == FamilyAnswer::Granted {
+            self.holds.insert(request, FamilyHold::Asked(at_most));
+        }
+        answer
+    }
+
+    fn judge_request(&self, request: &FamilyRequest) -> FamilyAnswer {
         let mut answer = FamilyAnswer::Granted;
-        let mut above = Some(session.clone());
+        let mut above = Some(request.session.clone());
         while let Some(of) = above {
             if let Some(member) = self.members.get(&of) {
+                let is_own = of == request.session;
                 // Of itself it knows that an agent which is not here does nothing: it may never have begun.
-                let used = match of == *session {
+                let mut used = match is_own {
                     true => self.used_by_present(&of),
                     false => self.used_below(&of),
                 };
-                match judge_request(member, used, self.held_below(&of, session)) {
+                used.add(self.answered_of(&of));
+                let held = self.held_below(&of, request);
+                let stopped_by_table = is_own && request.helper.is_none();
+                match (MemberState { member, used, held, stopped_by_table }).judge_bounds() {
                     FamilyAnswer::Granted => (),
                     FamilyAnswer::Busy => answer = FamilyAnswer::Busy,
                     FamilyAnswer::Reached(what) => return FamilyAnswer::Reached(what),
@@ -128,15 +178,33 @@ impl FamilyBudget {
             }
             above = parent_of(&of).map(|(parent, _)| parent);
         }
-        if answer == FamilyAnswer::Granted {
-            self.holds.insert(session.clone(), at_most);
-        }
         answer
     }
 
     /// Gives back what is set aside for a session: what it used is counted, or nothing was asked.
     pub fn release_spending(&mut self, session: &SessionId) {
-        self.holds.remove(session);
+        self.holds.remove(&FamilyRequest { session: session.clone(), helper: None });
+    }
+
+    /// A helper has answered: what it used counts here, until [`FamilyBudget::release_helpers`]. Of a request
+    /// that is not known any more nothing counts.
+    pub fn settle_helper(&mut self, session: &SessionId, number: u64, used: SpentSum) {
+        let request = FamilyRequest { session: session.clone(), helper: Some(number) };
+        if let Some(hold) = self.holds.get_mut(&request) {
+            *hold = FamilyHold::Answered(used);
+        }
+    }
+
+    /// Gives back what is set aside for a request of a helper of which nothing is heard any more.
+    pub fn release_helper(&mut self, session: &SessionId, number: u64) {
+        self.holds.remove(&FamilyRequest { session: session.clone(), helper: Some(number) });
+    }
+
+    /// What helpers used that have answered is counted by the session itself.
+    pub fn release_helpers(&mut self, session: &SessionId) {
+        self.holds.retain(|request, hold| {
+            request.session != *session || matches!(hold, FamilyHold::Asked(_))
+        });
     }
 
     /// What the agents below a session used that run; one that is not back yet counts as all that it was
@@ -158,6 +226,7 @@ impl FamilyBudget {
             match self.members.get(agent).filter(|_| is_below(agent, of)) {
                 Some(member) => {
                     sum.add(member.used);
+                    sum.add(self.answered_of(agent));
                     sum.add(self.sum_below(agent, absent));
                 }
                 None => sum.add(absent(*granted)),
@@ -166,11 +235,27 @@ impl FamilyBudget {
         sum
     }
 
-    /// What a session and those below it have set aside, but for `except`.
-    fn held_below(&self, of: &SessionId, except: &SessionId) -> SpentSum {
+    /// What helpers used for a session that counts it with its next facts.
+    fn answered_of(&self, session: &SessionId) -> SpentSum {
         let mut sum = SpentSum::default();
-        for (session, held) in &self.holds {
-            if session != except && (session == of || is_below(session, of)) {
+        for (request, hold) in &self.holds {
+            if let FamilyHold::Answered(used) = hold
+                && request.session == *session
+            {
+                sum.add(*used);
+            }
+        }
+        sum
+    }
+
+    /// What a session and those below it have set aside, but for `except`.
+    fn held_below(&self, of: &SessionId, except: &FamilyRequest) -> SpentSum {
+        let mut sum = SpentSum::default();
+        for (request, hold) in &self.holds {
+            if let FamilyHold::Asked(held) = hold
+                && request != except
+                && (request.session == *of || is_below(&request.session, of))
+            {
                 sum.add(*held);
             }
         }
@@ -189,28 +274,41 @@ fn is_below(session: &SessionId, above: &SessionId) -> bool {
     false
 }
 
-/// Judges one bound of each kind. What a session used by itself is no matter of this: its own table of bounds
-/// stops it.
-fn judge_request(member: &FamilyMember, used: SpentSum, held: SpentSum) -> FamilyAnswer {
-    let usd = BoundState { left: member.left_usd, used: used.usd, held: held.usd };
-    let tokens = BoundState {
-        left: member.left_tokens.map(|left| left as f64),
-        used: used.tokens as f64,
-        held: held.tokens as f64,
-    };
-    let mut answer = FamilyAnswer::Granted;
-    for (limit, BoundState { left, used, held }) in
-        [(LimitName::AgentsUsd, usd), (LimitName::AgentsTokens, tokens)]
-    {
-        let Some(max) = left else { continue };
-        if used > 0.0 && used >= max {
-            return FamilyAnswer::Reached(UsedUpFamily { limit, spent: used, max });
+/// How a session stands when it, somebody below it or a helper of either asks.
+struct MemberState<'a> {
+    member: &'a FamilyMember,
+    /// What those below it used, and helpers that it has not counted yet.
+    used: SpentSum,
+    /// What others have set aside.
+    held: SpentSum,
+    /// It asks itself: where it used up everything alone, its own table of bounds says so.
+    stopped_by_table: bool,
+}
+
+impl MemberState<'_> {
+    /// Judges one bound of each kind.
+    fn judge_bounds(&self) -> FamilyAnswer {
+        let MemberState { member, used, held, stopped_by_table } = self;
+        let usd = BoundState { left: member.left_usd, used: used.usd, held: held.usd };
+        let tokens = BoundState {
+            left: member.left_tokens.map(|left| left as f64),
+            used: used.tokens as f64,
+            held: held.tokens as f64,
+        };
+        let mut answer = FamilyAnswer::Granted;
+        for (limit, BoundState { left, used, held }) in
+            [(LimitName::AgentsUsd, usd), (LimitName::AgentsTokens, tokens)]
+        {
+            let Some(max) = left else { continue };
+            if used >= max && (used > 0.0 || !*stopped_by_table) {
+                return FamilyAnswer::Reached(UsedUpFamily { limit, spent: used, max });
+            }
+            if held > 0.0 && used + held >= max {
+                answer = FamilyAnswer::Busy;
+            }
         }
-        if held > 0.0 && used + held >= max {
-            answer = FamilyAnswer::Busy;
-        }
+        answer
     }
-    answer
 }
 
 struct BoundState {

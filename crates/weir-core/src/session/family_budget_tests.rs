@@ -137,3 +137,94 @@ fn r11_what_went_down_holds_nothing_back() {
     family.remove_member(&id("s"));
     assert_eq!(family, FamilyBudget::default());
 }
+
+#[test]
+fn r11_a_helper_waits_for_its_turn_and_is_not_asked_when_nothing_is_left() {
+    let mut family = FamilyBudget::default();
+    family.set_member(&id("s"), parent(1_000, &[("s_c1", 500), ("s_c2", 500)]));
+    family.set_member(&id("s_c1"), used(490));
+    family.set_member(&id("s_c2"), used(490));
+    assert_eq!(family.reserve_spending(&id("s_c1"), tokens(300)), FamilyAnswer::Granted);
+    // Of the other agent, of the one that started both, and of the same agent.
+    for of in ["s_c2", "s", "s_c1"] {
+        let answer = family.reserve_for_helper(&id(of), 1, tokens(10));
+        assert_eq!(answer, FamilyAnswer::Busy, "{of}");
+    }
+    family.set_member(&id("s_c1"), used(700));
+    family.release_spending(&id("s_c1"));
+    for of in ["s_c2", "s", "s_c1"] {
+        let answer = family.reserve_for_helper(&id(of), 1, tokens(10));
+        assert!(matches!(answer, FamilyAnswer::Reached(_)), "{of}: {answer:?}");
+    }
+}
+
+#[test]
+fn r11_others_wait_for_a_helper_until_it_has_answered_or_nothing_is_heard_of_it() {
+    let mut family = FamilyBudget::default();
+    family.set_member(&id("s"), parent(1_000, &[("s_c1", 500), ("s_c2", 500)]));
+    family.set_member(&id("s_c1"), used(300));
+    family.set_member(&id("s_c2"), used(300));
+    let busy = |family: &mut FamilyBudget| {
+        let others = [
+            family.reserve_spending(&id("s_c2"), tokens(10)),
+            family.reserve_spending(&id("s_c1"), tokens(10)),
+            family.reserve_for_helper(&id("s_c1"), 2, tokens(10)),
+        ];
+        others.iter().all(|answer| *answer == FamilyAnswer::Busy)
+    };
+    assert_eq!(family.reserve_for_helper(&id("s_c1"), 1, tokens(900)), FamilyAnswer::Granted);
+    assert!(busy(&mut family));
+    family.release_helper(&id("s_c1"), 1);
+    assert!(!busy(&mut family), "it was cut off");
+    family.release_spending(&id("s_c1"));
+    family.release_spending(&id("s_c2"));
+    family.release_helper(&id("s_c1"), 2);
+    assert_eq!(family.reserve_for_helper(&id("s_c1"), 3, tokens(900)), FamilyAnswer::Granted);
+    family.settle_helper(&id("s_c1"), 3, tokens(5));
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(10)), FamilyAnswer::Granted);
+}
+
+#[test]
+fn r11_what_a_helper_used_counts_at_once_and_once() {
+    let mut family = FamilyBudget::default();
+    family.set_member(&id("s"), parent(1_000, &[("s_c1", 500), ("s_c2", 500)]));
+    family.set_member(&id("s_c1"), used(300));
+    family.set_member(&id("s_c2"), used(300));
+    assert_eq!(family.reserve_for_helper(&id("s_c1"), 1, tokens(900)), FamilyAnswer::Granted);
+    family.settle_helper(&id("s_c1"), 1, tokens(600));
+    let reached = UsedUpFamily { limit: LimitName::AgentsTokens, spent: 1_200.0, max: 1_000.0 };
+    assert_eq!(
+        family.reserve_spending(&id("s_c2"), tokens(10)),
+        FamilyAnswer::Reached(reached.clone())
+    );
+    // Its session counts it now.
+    family.set_member(&id("s_c1"), used(900));
+    family.release_helpers(&id("s_c1"));
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(10)), FamilyAnswer::Reached(reached));
+    // One that is under way stays, and one of a session that has gone does not.
+    family.set_member(&id("s_c1"), used(100));
+    assert_eq!(family.reserve_for_helper(&id("s_c1"), 2, tokens(900)), FamilyAnswer::Granted);
+    family.release_helpers(&id("s_c1"));
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(10)), FamilyAnswer::Busy);
+    family.remove_member(&id("s_c1"));
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(10)), FamilyAnswer::Granted);
+    family.settle_helper(&id("s_c1"), 2, tokens(9_000));
+    assert_eq!(family.used_below(&id("s")), tokens(400), "nothing of what is not known");
+}
+
+#[test]
+fn r11_an_agent_that_used_nothing_is_not_asked_either_when_nothing_is_left() {
+    let mut family = FamilyBudget::default();
+    // What came to rest used up everything.
+    family.set_member(&id("s"), parent(0, &[("s_c2", 300)]));
+    family.set_member(&id("s_c2"), used(0));
+    let reached = UsedUpFamily { limit: LimitName::AgentsTokens, spent: 0.0, max: 0.0 };
+    assert_eq!(
+        family.reserve_spending(&id("s_c2"), tokens(10)),
+        FamilyAnswer::Reached(reached.clone())
+    );
+    // The session itself is stopped by its own table, with the words for that; its helpers by this.
+    assert_eq!(family.reserve_spending(&id("s"), tokens(10)), FamilyAnswer::Granted);
+    family.release_spending(&id("s"));
+    assert_eq!(family.reserve_for_helper(&id("s"), 1, tokens(10)), FamilyAnswer::Reached(reached));
+}

@@ -32,9 +32,7 @@ pub(crate) async fn consult_flagship(
     let Some(model) = &parts.flagship else {
         return Err(ConsultError { why: NO_FLAGSHIP.into(), used: None });
     };
-    let spending = context.spending();
-    let (own, time) = (session.as_str(), &context.time);
-    let model = CappedModel::wrap(model.clone(), spending.as_ref(), own, time);
+    let model = CappedModel::wrap(model.clone(), context.helper_bounds());
     let info = model.info();
     // It may be another vendor's: nothing goes there that may not go to the session's model.
     let question = redact_text(question, &parts.secrets).into_owned();

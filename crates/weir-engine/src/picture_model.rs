@@ -35,16 +35,14 @@ pub(crate) async fn ask_for_picture(
     };
     let held = context.reserve_for_tool(PICTURE_USD_MAX).await;
     let held = held.map_err(|why| PictureError { why, used: None })?;
-    let Some(held) = held else { return ask_within_time(context, model, label, request).await };
     let asked = ask_within_time(context, model, label, request);
     let mut answer = held.hold_during(asked).await;
     let used = match &mut answer {
         Ok(answer) => Some(&mut answer.reply.used),
         Err(error) => error.used.as_mut(),
     };
-    // Under a cap no price is nothing.
-    let cost = used.map(|used| *used.cost_usd.get_or_insert(PICTURE_USD_MAX));
-    held.settle(Some(cost.unwrap_or(0.0))).await;
+    let tokens = used.as_ref().map_or(0, |used| used.usage.total_tokens());
+    held.settle_cost(used.map(|used| &mut used.cost_usd), tokens).await;
     answer
 }
 

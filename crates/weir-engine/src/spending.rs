@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use weir_core::governance::label::Label;
-use weir_core::ids::Timestamp;
+use weir_core::ids::{SessionId, Timestamp};
 use weir_core::model::{ModelInfo, Usage};
 use weir_core::profile::LimitName;
 use weir_core::session::family_budget::SpentSum;
@@ -27,11 +27,13 @@ use crate::session_time::SessionTime;
 mod capped_model;
 mod family;
 mod held;
+mod tool_spending;
 
-pub(crate) use capped_model::CappedModel;
-pub(crate) use family::FamilySeat;
+pub(crate) use capped_model::{CappedModel, HelperBounds};
 pub use family::FamilySpending;
+pub(crate) use family::{FamilySeat, HelperTurn};
 pub(crate) use held::HeldSpending;
+pub(crate) use tool_spending::ToolSpending;
 
 /// How long what was set aside holds without being renewed, in milliseconds.
 pub const HOLD_MS: u64 = 60_000;
@@ -421,8 +423,14 @@ pub fn capped_model(
     whose: &str,
 ) -> Arc<dyn Model> {
     let Some(spending) = spending else { return model };
-    let time = SessionTime::from_last_fact(spending.clock.clone(), Timestamp(0));
-    CappedModel::wrap(model, Some(spending), whose, &time)
+    let bounds = HelperBounds {
+        session: SessionId::new(whose),
+        // No run is behind it: nothing but the caps bounds it.
+        family: FamilySpending::default(),
+        spending: Some(spending.clone()),
+        time: SessionTime::from_last_fact(spending.clock.clone(), Timestamp(0)),
+    };
+    CappedModel::wrap(model, bounds)
 }
 
 /// The most that a request of about `tokens` to `model` uses, for the bounds of a run and of a session.

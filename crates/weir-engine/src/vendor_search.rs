@@ -30,15 +30,18 @@ pub(crate) async fn search_under_caps(
     let refused = |why| VendorSearchError { why, used: None };
     let held = context.reserve_for_tool(SEARCH_USD_MAX).await.map_err(refused)?;
     let asked = search_by_vendor(vendor, &context.parts.secrets, question);
-    let Some(held) = held else { return asked.await };
     let mut answer = held.hold_during(asked).await;
-    let cost = match &mut answer {
-        Ok(answer) => Some(&mut answer.cost_usd),
-        Err(error) => error.used.as_mut().map(|used| &mut used.cost_usd),
+    let (cost, tokens) = match &mut answer {
+        Ok(answer) => {
+            let tokens = answer.usage.total_tokens();
+            (Some(&mut answer.cost_usd), tokens)
+        }
+        Err(error) => {
+            let tokens = error.used.as_ref().map_or(0, |used| used.usage.total_tokens());
+            (error.used.as_mut().map(|used| &mut used.cost_usd), tokens)
+        }
     };
-    // Under a cap no price is nothing.
-    let cost = cost.map(|cost| *cost.get_or_insert(SEARCH_USD_MAX));
-    held.settle(Some(cost.unwrap_or(0.0))).await;
+    held.settle_cost(cost, tokens).await;
     answer
 }
 

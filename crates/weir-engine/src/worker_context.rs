@@ -13,7 +13,7 @@ use crate::ports::{McpServers, Profiles, Scripts};
 use crate::scene::SceneOptions;
 use crate::session_options::SessionResources;
 use crate::session_time::SessionTime;
-use crate::spending::{HeldSpending, SharedSpending};
+use crate::spending::{HelperBounds, SharedSpending, ToolSpending};
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
@@ -50,20 +50,24 @@ impl WorkerContext {
         SharedSpending::new(store.clone(), clock.clone(), self.resources.spending.clone())
     }
 
+    /// Under what helper models are asked for the session.
+    pub(crate) fn helper_bounds(&self) -> HelperBounds {
+        HelperBounds {
+            session: self.session.clone(),
+            family: self.resources.family.clone(),
+            spending: self.spending(),
+            time: self.time.clone(),
+        }
+    }
+
     /// Sets aside what a vendor may charge for something whose price is known only afterwards, before a
-    /// tool asks for it; none: no cap is to be held.
+    /// tool asks for it.
     ///
     /// # Errors
-    /// A sentence: which cap is reached, or that nobody knows.
-    pub(crate) async fn reserve_for_tool(
-        &self,
-        at_most_usd: f64,
-    ) -> Result<Option<HeldSpending>, String> {
-        let Some(spending) = self.spending() else { return Ok(None) };
-        let whose = format!("{}/tool", self.session);
-        let held =
-            HeldSpending::reserve(spending, self.time.clone(), whose, Some(at_most_usd)).await;
-        held.map(Some).map_err(|why| format!("Nothing was asked: {why}."))
+    /// A sentence: what is used up, which cap is reached, or that nobody knows.
+    pub(crate) async fn reserve_for_tool(&self, at_most_usd: f64) -> Result<ToolSpending, String> {
+        let reserved = ToolSpending::reserve_cost(&self.helper_bounds(), at_most_usd).await;
+        reserved.map_err(|why| format!("Nothing was asked: {why}."))
     }
 
     /// Folder for the externalised results of the session, relative to the workspace.

@@ -103,10 +103,10 @@ impl Workers {
         opener: Arc<dyn ChildOpener>,
     ) -> Workers {
         let parts = &context.parts;
-        let spending = context.spending();
+        let bounds = context.helper_bounds();
         let own_or = |named: &Option<Arc<dyn Model>>| {
             let helper = named.clone().unwrap_or_else(|| model.clone());
-            CappedModel::wrap(helper, spending.as_ref(), context.session.as_str(), &context.time)
+            CappedModel::wrap(helper, bounds.clone())
         };
         Workers {
             guards: Guards { context: context.clone(), judge: own_or(&parts.judge) },
@@ -119,7 +119,7 @@ impl Workers {
             hooked: Arc::default(),
             deeper: Arc::default(),
             partial_reply: Arc::default(),
-            spending,
+            spending: bounds.spending,
             asking: Arc::default(),
             context,
         }
@@ -127,9 +127,7 @@ impl Workers {
 
     /// The session goes on with another model: helpers that nobody named are it too.
     pub(crate) fn use_model(&mut self, model: &Arc<dyn Model>) {
-        let WorkerContext { session, time, .. } = self.context.as_ref();
-        let model =
-            &CappedModel::wrap(model.clone(), self.spending.as_ref(), session.as_str(), time);
+        let model = &CappedModel::wrap(model.clone(), self.context.helper_bounds());
         let parts = self.context.parts.clone();
         if parts.judge.is_none() {
             self.guards.judge = model.clone();

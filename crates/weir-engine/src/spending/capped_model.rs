@@ -1,46 +1,63 @@
-//! A model for side work that is asked only while no cap is reached that sessions have in common. What it
-//! answers otherwise is a failure with the reason: a judge that does not answer says no, a summary is not
-//! made. Not here: the session's own model, of which the session itself is told.
+//! A model for side work that is asked only in its turn among those with whom its session shares bounds, and
+//! while no cap is reached that sessions have in common. What it answers otherwise is a failure with the reason:
+//! a judge that does not answer says no, a summary is not made. Not here: the session's own model, of which the
+//! session itself is told.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use weir_core::ids::SessionId;
 use weir_core::message::MessageBlock;
 use weir_core::model::{FailureClass, ModelInfo, ModelReply, ModelRequest};
+use weir_core::session::family_budget::SpentSum;
 
-use super::{HeldSpending, SharedSpending, most_of_request};
+use super::{FamilySpending, HeldSpending, SharedSpending, most_of_request, most_used_by_request};
 use crate::ports::{AttachmentSupport, Conversation, MediaMap, Model, PreparedRequest, SignalSink};
 use crate::session_time::SessionTime;
 
 /// Bytes of a token, at least.
 const BYTES_PER_TOKEN: usize = 3;
 
-/// A model under caps.
+/// Under what a model for side work is asked.
+#[derive(Clone)]
+pub(crate) struct HelperBounds {
+    /// The session for which it is asked.
+    pub(crate) session: SessionId,
+    /// Those with whom the session shares bounds.
+    pub(crate) family: FamilySpending,
+    /// Caps that sessions have in common; none: there is none.
+    pub(crate) spending: Option<SharedSpending>,
+    /// The session's time.
+    pub(crate) time: SessionTime,
+}
+
+impl HelperBounds {
+    /// Sets aside under the caps what a request to `model` of about `tokens` costs at most; none: there is
+    /// no cap.
+    async fn reserve_under_caps(
+        &self,
+        model: &ModelInfo,
+        tokens: u64,
+    ) -> Result<Option<HeldSpending>, String> {
+        let HelperBounds { session, spending: Some(spending), time, .. } = self else {
+            return Ok(None);
+        };
+        let whose = format!("{session}/{}", model.model);
+        let at_most = most_of_request(model, tokens);
+        HeldSpending::reserve(spending.clone(), time.clone(), whose, at_most).await.map(Some)
+    }
+}
+
+/// A model under bounds.
 pub(crate) struct CappedModel {
     inner: Arc<dyn Model>,
-    spending: SharedSpending,
-    /// The session for which it is asked.
-    session: String,
-    time: SessionTime,
+    bounds: HelperBounds,
 }
 
 impl CappedModel {
-    /// `model`, asked for `session` while `spending` lets it.
-    pub(crate) fn wrap(
-        model: Arc<dyn Model>,
-        spending: Option<&SharedSpending>,
-        session: &str,
-        time: &SessionTime,
-    ) -> Arc<dyn Model> {
-        match spending {
-            None => model,
-            Some(spending) => Arc::new(CappedModel {
-                inner: model,
-                spending: spending.clone(),
-                session: session.to_owned(),
-                time: time.clone(),
-            }),
-        }
+    /// `model`, asked while `bounds` let it.
+    pub(crate) fn wrap(model: Arc<dyn Model>, bounds: HelperBounds) -> Arc<dyn Model> {
+        Arc::new(CappedModel { inner: model, bounds })
     }
 }
 
@@ -50,14 +67,10 @@ impl Model for CappedModel {
     }
 
     fn start_conversation(&self) -> Box<dyn Conversation> {
-        let model = self.inner.info();
-        let name = format!("{}/{}", self.session, model.model);
         Box::new(CappedConversation {
             inner: self.inner.start_conversation(),
-            spending: self.spending.clone(),
-            time: self.time.clone(),
-            model,
-            name,
+            bounds: self.bounds.clone(),
+            model: self.inner.info(),
             tokens: 0,
         })
     }
@@ -65,10 +78,8 @@ impl Model for CappedModel {
 
 struct CappedConversation {
     inner: Box<dyn Conversation>,
-    spending: SharedSpending,
-    time: SessionTime,
+    bounds: HelperBounds,
     model: Arc<ModelInfo>,
-    name: String,
     tokens: u64,
 }
 
@@ -91,32 +102,52 @@ impl Conversation for CappedConversation {
     }
 
     async fn send(&mut self, signals: &SignalSink) -> ModelReply {
-        let at_most = most_of_request(&self.model, self.tokens);
-        let (spending, time) = (self.spending.clone(), self.time.clone());
-        let held = HeldSpending::reserve(spending, time, self.name.clone(), at_most).await;
-        let held = match held {
-            Ok(held) => held,
-            Err(message) => {
-                let class = FailureClass::Refused;
-                return ModelReply::Failed { class, message, retry_after_ms: None };
-            }
+        let CappedConversation { inner, bounds, model, tokens } = self;
+        let at_most = most_used_by_request(model, *tokens);
+        // Those near by first, in the order of the session's own requests: whoever waits for a cap keeps nobody
+        // of another family, and whoever has both will be done.
+        let turn = match bounds.family.reserve_for_helper(&bounds.session, at_most).await {
+            Ok(turn) => turn,
+            Err(why) => return refused_reply(why),
         };
-        let reply = held.hold_during(self.inner.send(signals)).await;
-        let cost = self.cost_of(&reply);
-        held.settle(cost).await;
+        let held = match bounds.reserve_under_caps(model, *tokens).await {
+            Ok(held) => held,
+            Err(why) => return refused_reply(why),
+        };
+        let reply = match &held {
+            Some(held) => held.hold_during(inner.send(signals)).await,
+            None => inner.send(signals).await,
+        };
+        turn.settle_use(used_by_reply(model, &reply, at_most));
+        if let Some(held) = held {
+            held.settle(cost_of_reply(model, &reply)).await;
+        }
         reply
     }
 }
 
-impl CappedConversation {
-    /// What a reply cost; `None`: nobody counted it.
-    fn cost_of(&self, reply: &ModelReply) -> Option<f64> {
-        match reply {
-            ModelReply::Whole { usage, .. } if usage.is_nothing() => None,
-            ModelReply::Whole { usage, .. } => self.model.cost(usage),
-            ModelReply::Failed { class, .. } if class.may_be_charged() => None,
-            ModelReply::Failed { .. } => Some(0.0),
+fn refused_reply(why: String) -> ModelReply {
+    ModelReply::Failed { class: FailureClass::Refused, message: why, retry_after_ms: None }
+}
+
+/// What a reply cost; `None`: nobody counted it.
+fn cost_of_reply(model: &ModelInfo, reply: &ModelReply) -> Option<f64> {
+    match reply {
+        ModelReply::Whole { usage, .. } if usage.is_nothing() => None,
+        ModelReply::Whole { usage, .. } => model.cost(usage),
+        ModelReply::Failed { class, .. } if class.may_be_charged() => None,
+        ModelReply::Failed { .. } => Some(0.0),
+    }
+}
+
+/// What a request used; where nobody counted it, the most.
+fn used_by_reply(model: &ModelInfo, reply: &ModelReply, at_most: SpentSum) -> SpentSum {
+    match reply {
+        ModelReply::Whole { usage, .. } if !usage.is_nothing() => {
+            SpentSum { usd: model.cost(usage).unwrap_or(0.0), tokens: usage.total_tokens() }
         }
+        ModelReply::Failed { class, .. } if !class.may_be_charged() => SpentSum::default(),
+        ModelReply::Whole { .. } | ModelReply::Failed { .. } => at_most,
     }
 }
 
@@ -124,5 +155,91 @@ fn text_bytes(block: &MessageBlock) -> usize {
     match block {
         MessageBlock::Text { text, .. } => text.len(),
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::FutureExt as _;
+    use weir_core::ids::Timestamp;
+    use weir_core::model::{ModelRef, ReplyBlock, StopReason, Usage};
+    use weir_core::session::family_budget::{FamilyMember, RunningAgent};
+
+    use super::*;
+    use crate::helper::ask_helper_model;
+    use crate::system_clock::SystemClock;
+
+    /// A model that answers every question with 30 tokens, and counts the questions.
+    #[derive(Clone, Default)]
+    struct CountingModel(Arc<AtomicUsize>);
+
+    impl Model for CountingModel {
+        fn info(&self) -> Arc<ModelInfo> {
+            let model = ModelRef { provider: "box".into(), name: "helper".into() };
+            Arc::new(ModelInfo { max_output: 100, ..ModelInfo::with_name(model) })
+        }
+        fn start_conversation(&self) -> Box<dyn Conversation> {
+            Box::new(self.clone())
+        }
+    }
+
+    #[async_trait]
+    impl Conversation for CountingModel {
+        fn prepare(&mut self, _request: &ModelRequest, _media: &MediaMap) -> PreparedRequest {
+            PreparedRequest::default()
+        }
+        async fn send(&mut self, _signals: &SignalSink) -> ModelReply {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            ModelReply::Whole {
+                blocks: vec![ReplyBlock::Said(MessageBlock::text("done"))],
+                stop: StopReason::End,
+                usage: Usage { input: 20, output: 10, ..Usage::default() },
+                repairs: Vec::new(),
+            }
+        }
+    }
+
+    /// Two agents that have `left` tokens for both, and a helper of the first.
+    fn helper_of_first(left: u64) -> (FamilySpending, CountingModel, Arc<dyn Model>) {
+        let family = FamilySpending::default();
+        let agents = ["s_c1", "s_c2"].map(SessionId::new);
+        let running = agents.iter().cloned();
+        let granted = SpentSum::default();
+        let running = running.map(|agent| RunningAgent { agent, granted }).collect();
+        let parent = FamilyMember { left_tokens: Some(left), running, ..FamilyMember::default() };
+        family.lock_budget().set_member(&SessionId::new("s"), parent);
+        for agent in &agents {
+            family.lock_budget().set_member(agent, FamilyMember::default());
+        }
+        let model = CountingModel::default();
+        let time = SessionTime::from_last_fact(Arc::new(SystemClock::default()), Timestamp(0));
+        let [session, _] = agents;
+        let bounds = HelperBounds { session, family: family.clone(), spending: None, time };
+        let wrapped = CappedModel::wrap(Arc::new(model.clone()), bounds);
+        (family, model, wrapped)
+    }
+
+    #[tokio::test]
+    async fn r11_a_helper_is_asked_in_its_turn_and_what_it_used_counts_for_the_others() {
+        let (family, model, wrapped) = helper_of_first(50);
+        let (first, second) = (SessionId::new("s_c1"), SessionId::new("s_c2"));
+        let at_most = SpentSum { usd: 0.0, tokens: 60 };
+        assert_eq!(family.reserve_spending(&second, at_most).await, Ok(()));
+        let asked = ask_helper_model(wrapped.as_ref(), &first, "", "Is it clean?".into());
+        let mut asked = std::pin::pin!(asked);
+        assert!(asked.as_mut().now_or_never().is_none(), "the other may use up what is left");
+        assert_eq!(model.0.load(Ordering::Relaxed), 0);
+        family.release_spending(&second);
+        assert_eq!(asked.await.expect("it is asked").0, "done");
+        // 30 of the 50 are used: one more question may go beyond, and no third one is asked.
+        let again = ask_helper_model(wrapped.as_ref(), &first, "", "And now?".into());
+        again.await.expect("something is left");
+        let third = ask_helper_model(wrapped.as_ref(), &first, "", "And now?".into());
+        let why = third.await.expect_err("nothing is left");
+        assert!(why.contains("nothing is left of the tokens"), "{why}");
+        assert_eq!(model.0.load(Ordering::Relaxed), 2);
+        assert!(family.reserve_spending(&second, at_most).await.is_err());
     }
 }

@@ -30,6 +30,8 @@ use crate::tool::{AgentControl, EffectClass, Effects, PlanItem, ToolSpec};
 
 mod activity_log;
 mod agents;
+#[cfg(test)]
+mod agents_tests;
 mod apply;
 mod call;
 mod calls;

@@ -95,19 +95,13 @@ impl Session {
                 SpentSum { usd: budget_usd.unwrap_or(0.0), tokens: budget_tokens.unwrap_or(0) };
             RunningAgent { agent: child.spawned.agent.clone(), granted }
         });
-        let used =
-            SpentSum { usd: self.cost_usd().unwrap_or(0.0), tokens: self.usage().total_tokens() };
+        let used = SpentSum { usd: self.known_spending_usd(), tokens: self.usage().total_tokens() };
         let member = FamilyMember { used, running: running.collect(), ..FamilyMember::default() };
         let (Some(run), Some(config)) = (&self.run, &self.config) else { return member };
-        let limits = &config.limits;
-        // A sum that nobody knows is what the table of bounds stops it for, where dollars bound it at all.
-        let left_of = |max: Option<f64>, spent: Option<f64>| Some((max? - spent?).max(0.0));
         FamilyMember {
-            left_usd: narrower_bound(
-                left_of(limits.budget_usd, run.cost),
-                left_of(limits.session_usd, self.spent_in_all()),
-            ),
-            left_tokens: limits
+            left_usd: limits::left_usd(self),
+            left_tokens: config
+                .limits
                 .budget_tokens
                 .map(|max| max.saturating_sub(run.usage.total_tokens())),
             ..member

@@ -2,7 +2,7 @@
 
 use crate::event::{Event, LimitLevel, LimitReached, RunStatus};
 use crate::ids::Timestamp;
-use crate::profile::LimitName;
+use crate::profile::{LimitName, narrower_bound};
 
 use super::{RunState, Session, SessionConfig};
 
@@ -28,7 +28,7 @@ struct LimitRow {
 /// `spent`: what the whole session has cost; `None`: nobody knows.
 fn limit_rows(run: &RunState, config: &SessionConfig, spent: Option<f64>) -> Vec<LimitRow> {
     let limits = &config.limits;
-    let has_price = config.model.price.is_some();
+    let (budget, session) = (UsdBound::of_run(run, config), UsdBound::of_session(config, spent));
     let row = |limit, value, max, status, why| LimitRow { limit, value, max, status, why };
     let mistakes = limits.consecutive_mistake_limit;
     vec![
@@ -67,24 +67,52 @@ fn limit_rows(run: &RunState, config: &SessionConfig, spent: Option<f64>) -> Vec
             RunStatus::Budget,
             "tokens",
         ),
-        row(
-            LimitName::BudgetUsd,
+        row(LimitName::BudgetUsd, budget.spent, budget.max, RunStatus::Budget, "USD"),
+        row(LimitName::SessionUsd, session.spent, session.max, RunStatus::Budget, "USD"),
+    ]
+}
+
+/// A bound in US dollars: what counts to it, and it, where it holds.
+struct UsdBound {
+    spent: f64,
+    max: Option<f64>,
+}
+
+impl UsdBound {
+    /// The bound of one run.
+    fn of_run(run: &RunState, config: &SessionConfig) -> UsdBound {
+        let limits = &config.limits;
+        let has_price = config.model.price.is_some();
+        UsdBound {
             // An unknown price is never "free": without a token budget beside it the run cannot
             // be held to a sum, so it does not start.
-            run.cost.filter(|_| has_price).unwrap_or(f64::MAX),
-            limits.budget_usd.filter(|_| limits.budget_tokens.is_none() || has_price),
-            RunStatus::Budget,
-            "USD",
-        ),
-        row(
-            LimitName::SessionUsd,
+            spent: run.cost.filter(|_| has_price).unwrap_or(f64::MAX),
+            max: limits.budget_usd.filter(|_| limits.budget_tokens.is_none() || has_price),
+        }
+    }
+
+    /// The bound of the whole session, which has cost `spent`; `None`: nobody knows.
+    fn of_session(config: &SessionConfig, spent: Option<f64>) -> UsdBound {
+        UsdBound {
             // A budget in tokens is for each run anew: it cannot stand in for this one.
-            spent.filter(|_| has_price).unwrap_or(f64::MAX),
-            limits.session_usd,
-            RunStatus::Budget,
-            "USD",
-        ),
-    ]
+            spent: spent.filter(|_| config.model.price.is_some()).unwrap_or(f64::MAX),
+            max: config.limits.session_usd,
+        }
+    }
+
+    fn usd_left(&self) -> Option<f64> {
+        self.max.map(|max| (max - self.spent).max(0.0))
+    }
+}
+
+/// US dollars that the bounds of the run and of the session leave; `None`: none holds, or no run is on. Of a
+/// sum that nobody knows nothing is left: the table stops the session itself for it.
+pub(super) fn left_usd(session: &Session) -> Option<f64> {
+    let (run, config) = (session.run.as_ref()?, session.config.as_ref()?);
+    narrower_bound(
+        UsdBound::of_run(run, config).usd_left(),
+        UsdBound::of_session(config, session.spent_in_all()).usd_left(),
+    )
 }
 
 /// The first hard limit that the run has reached.

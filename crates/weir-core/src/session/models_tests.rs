@@ -33,7 +33,7 @@ fn answer(session: &mut Session, answer: EffectAnswer) -> Vec<Event> {
 }
 
 /// A session whose first request was sent.
-fn asking(config: SessionConfig) -> Session {
+pub(super) fn asking(config: SessionConfig) -> Session {
     let mut session = Session::new(SessionId::new("s"));
     let open =
         SessionCommand::Open { engine: "test".into(), config: Arc::new(config), parent: None };

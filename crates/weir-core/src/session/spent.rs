@@ -47,4 +47,9 @@ impl Session {
             (false, false) => self.model.cost(unpriced).map(|usd| priced_usd + usd),
         }
     }
+
+    /// What of that is known, in US dollars: what has no price counts as nothing here.
+    pub(super) fn known_spending_usd(&self) -> f64 {
+        self.spent_in_all().unwrap_or(self.spent.priced_usd)
+    }
 }

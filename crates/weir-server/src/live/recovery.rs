@@ -6,6 +6,7 @@
 //! at most a hundredth of the time, or once in ten seconds.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,9 @@ use crate::problem::{HandlerResult, ProblemDetails};
 pub(super) const CRASH: &str = "crash";
 /// Kind of the entries that say which sessions are being taken up.
 const RESUMING: &str = "resuming";
+/// How long such an entry is kept, in milliseconds: that of a machine which never comes back, such as a container
+/// with a name of its own, goes then.
+const RESUMING_KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
 /// Crashes after which a session is left alone.
 const CRASHES_MAX: u32 = 3;
 /// Sessions that are taken up at once.
@@ -214,15 +218,18 @@ struct RecoveryWatch {
 impl RecoveryWatch {
     /// The entry of this server: another one on the same database has its own.
     fn own_entry(&self, sessions: Vec<String>) -> HandlerResult<RecordEntry> {
+        let now = self.app.current_time();
+        // A machine that says no name is told by the address alone.
+        let machine = hostname::get().unwrap_or_default();
         Ok(RecordEntry {
             kind: RESUMING.into(),
-            name: format!("{}", self.app.options.bind),
+            name: entry_name(&machine.to_string_lossy(), self.app.options.bind),
             owner: String::new(),
             text: serde_json::to_string(&ResumingSessions { sessions })
                 .map_err(ProblemDetails::internal_failure)?,
             version: 0,
-            expires: None,
-            ts: self.app.current_time(),
+            expires: Some(now.plus_ms(RESUMING_KEPT_MS)),
+            ts: now,
         })
     }
 
@@ -349,6 +356,12 @@ impl RecoveryWatch {
     }
 }
 
+/// The name of what a server takes up: the same after a restart, and no other replica's, which listen at the
+/// same address (`0.0.0.0:7717`) on their own machines.
+fn entry_name(machine: &str, bind: SocketAddr) -> String {
+    format!("{machine}/{bind}")
+}
+
 /// Whether a run is on that was begun through a server. One that a terminal began waits until its
 /// person says that it goes on (D5).
 fn goes_on(session: &Session) -> bool {
@@ -377,6 +390,15 @@ mod tests {
         assert_eq!(pause_after(true, ms(70)), ms(7_000));
         assert_eq!(pause_after(true, ms(30_000)), LOOK_EVERY_MAX);
         assert_eq!(pause_after(false, ms(30_000)), LOOK_EVERY, "nothing was looked at");
+    }
+
+    #[test]
+    fn d8_what_a_replica_takes_up_is_told_by_its_machine_too() {
+        let bind: SocketAddr = "0.0.0.0:7717".parse().expect("an address");
+        let other: SocketAddr = "0.0.0.0:7718".parse().expect("an address");
+        assert_eq!(entry_name("one", bind), "one/0.0.0.0:7717");
+        assert_ne!(entry_name("one", bind), entry_name("two", bind));
+        assert_ne!(entry_name("one", bind), entry_name("one", other));
     }
 
     #[test]

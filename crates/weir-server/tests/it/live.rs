@@ -307,15 +307,19 @@ async fn d5_a_session_that_crashes_three_times_is_left_alone_until_released() {
         // As if the program had ended while it took the session up.
         let state = served.house.at("state/weir");
         let records = weir_store::open_records("", &state).await.expect("the records");
-        let entry = weir_engine::ports::RecordEntry {
+        let entry = |machine: &str, id: &str| weir_engine::ports::RecordEntry {
             kind: "resuming".into(),
-            name: "127.0.0.1:0".into(),
+            name: format!("{machine}/127.0.0.1:0"),
             owner: String::new(),
-            text: json!({ "sessions": [format!("{person}/{session}")] }).to_string(),
+            text: json!({ "sessions": [format!("{person}/{id}")] }).to_string(),
             version: 0,
             expires: None,
             ts: weir_core::ids::Timestamp::default(),
         };
+        // What another replica takes up, at the same address of its own machine, is no crash of this one.
+        records.put(&entry("another", &other), None).await.expect("written");
+        let machine = hostname::get().expect("this machine has a name");
+        let entry = entry(&machine.to_string_lossy(), &session);
         // The server takes its own away once what it takes up gets on.
         let until = Instant::now() + PATIENCE;
         while records.get(&entry.kind, &entry.name, now()).await.expect("readable").is_some() {

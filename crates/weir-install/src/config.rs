@@ -21,6 +21,7 @@ mod catalogue;
 mod check;
 #[cfg(test)]
 mod claims;
+mod config_file;
 mod declare;
 mod edit;
 mod file;
@@ -45,10 +46,11 @@ pub use adopt::{
     ConfigAdditions, add_to_config_file, config_text_with, remove_endpoint, remove_server,
 };
 pub use catalogue::{SettingEntry, setting_entries, setting_value_schemas, settings_schema};
+pub use config_file::ConfigFile;
 pub use declare::{add_tool_declarations, tool_declaration_lines};
 pub use edit::{
     ConfigDraft, add_rule, allow_here, draft_with_value, draft_without_value, find_rules,
-    remove_rule, set_value, setting_value_as_json, unset_value,
+    remove_rule, set_value, set_values, setting_value_as_json, unset_value, unset_values,
 };
 pub use file::{insert, key_text, read_text};
 pub(crate) use guest::{narrower_mode, restrict_guest_config};
@@ -165,6 +167,9 @@ pub struct ConfigFiles {
     pub here: PathBuf,
     /// One of them as it is to be written: read in the place of what stands on the disk.
     pub draft: Option<ConfigDraft>,
+    /// Where whoever changes a workspace's file holds a lock: nothing of it belongs into somebody's
+    /// repository.
+    pub(crate) state: PathBuf,
 }
 
 /// Characters of a folder's name that stand in the name of its file of rules.
@@ -187,7 +192,21 @@ impl ConfigFiles {
             project: workspace.join(".weir").join("config.toml"),
             here: rules_of_project(own, workspace),
             draft: None,
+            state: own.state.clone(),
         }
+    }
+
+    /// The file at `path`, to be changed: one of these, or that of another workspace.
+    pub fn file_at(&self, path: &Path) -> ConfigFile {
+        // The rules for one project lie in a folder below that of the person's own file.
+        let own = if path == self.user {
+            path.parent()
+        } else if path == self.here {
+            path.parent().and_then(Path::parent)
+        } else {
+            None
+        };
+        ConfigFile::with_lock_in(own.unwrap_or(&self.state), path)
     }
 
     /// What the file at `path` sets, or would set once the draft is written; `None`: there is no file.

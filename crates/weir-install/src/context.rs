@@ -2,7 +2,6 @@
 //! command pays only for what it uses.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
@@ -326,20 +325,6 @@ impl InstallationContext {
         ConfigFiles { draft: self.draft.clone(), ..files }
     }
 
-    /// Holds a file of settings, the person's own or the workspace's, until what is returned is dropped: to
-    /// be read, changed and written without losing what another program sets meanwhile.
-    ///
-    /// # Errors
-    /// The lock cannot be made, or another program has held it for ten seconds.
-    pub fn hold_config_lock(&self, path: &Path) -> anyhow::Result<File> {
-        // Beside the person's own file; nothing of it belongs into somebody's repository.
-        let folder = match path == self.config_files().project {
-            true => &self.dirs.state,
-            false => &self.installation_folders().config,
-        };
-        crate::files::hold_lock(&folder.join("config.lock"))
-    }
-
     /// The settings. Read once; the person is told then what was left out: in one line what
     /// the workspace would have set, were it trusted.
     ///
@@ -382,7 +367,8 @@ impl InstallationContext {
     /// # Errors
     /// The file cannot be written.
     pub fn keep_allow_rule(&self, rule: &Rule) -> anyhow::Result<()> {
-        crate::config::allow_here(&self.config_files().here, &self.project, rule.text())
+        let files = self.config_files();
+        crate::config::allow_here(&files.file_at(&files.here), &self.project, rule.text())
     }
 
     /// Keeps rules that a person allowed for always in this project, and says so. That the file cannot

@@ -84,7 +84,8 @@ pub async fn set_in_file(
     check_unchanged(cx, proposal).await?;
     let value = toml::Value::try_from(&read.value)
         .map_err(|error| usage(format!("the value cannot be written: {error}")))?;
-    config::set_value(&cx.config_files().user, &read.key, &value.to_string())?;
+    let files = cx.config_files();
+    config::set_value(&files.file_at(&files.user), &read.key, &value.to_string())?;
     withdraw(cx, proposal).await
 }
 

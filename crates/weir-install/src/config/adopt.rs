@@ -9,10 +9,8 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Tab
 use weir_core::governance::rules::RuleAction;
 use weir_core::profile::PermissionMode;
 
-use super::edit::{
-    check_config_text, implicit_table, open_config_document, parse_config_document, push_rule,
-    write_config_file,
-};
+use super::config_file::ConfigFile;
+use super::edit::{check_config_text, implicit_table, parse_config_document, push_rule};
 use super::file::read_text;
 use super::{HookSettings, McpServerSettings, SecretSettings};
 use crate::failure::usage;
@@ -44,22 +42,16 @@ impl ConfigAdditions {
             && self.secrets.is_empty()
             && self.hooks.is_empty()
     }
-
-    /// Writes the text that [`config_text_with`] gave.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
-        write_config_file(path, text)
-    }
 }
 
 /// Adds everything, or nothing. A server or secret of a name that is there takes its place.
 ///
 /// # Errors
 /// The file cannot be read, or what would stand in it is not right.
-pub fn add_to_config_file(path: &Path, additions: &ConfigAdditions) -> anyhow::Result<()> {
-    ConfigAdditions::write_text(path, &config_text_with(path, additions)?.1)
+pub fn add_to_config_file(file: &ConfigFile, additions: &ConfigAdditions) -> anyhow::Result<()> {
+    let held = file.hold_file()?;
+    let (_, text) = config_text_with(file.path(), additions)?;
+    held.replace_text(&text)
 }
 
 /// What the file says (`None`: there is none), and what it would say with everything added; nothing
@@ -115,27 +107,26 @@ fn put_word(document: &mut DocumentMut, key: &str, word: &str) {
 ///
 /// # Errors
 /// The file cannot be read or written, or would not be valid any more.
-pub fn remove_server(path: &Path, name: &str) -> anyhow::Result<bool> {
-    remove_entry(path, "mcp_servers", name)
+pub fn remove_server(file: &ConfigFile, name: &str) -> anyhow::Result<bool> {
+    remove_entry(file, "mcp_servers", name)
 }
 
 /// Takes the endpoint of models of this name out of a file; whether it was there.
 ///
 /// # Errors
 /// The file cannot be read or written, or would not be valid any more.
-pub fn remove_endpoint(path: &Path, name: &str) -> anyhow::Result<bool> {
-    remove_entry(path, "providers", name)
+pub fn remove_endpoint(file: &ConfigFile, name: &str) -> anyhow::Result<bool> {
+    remove_entry(file, "providers", name)
 }
 
-fn remove_entry(path: &Path, table: &str, name: &str) -> anyhow::Result<bool> {
-    let mut document = open_config_document(path)?;
+fn remove_entry(file: &ConfigFile, table: &str, name: &str) -> anyhow::Result<bool> {
+    let held = file.hold_file()?;
+    let mut document = held.open_document()?;
     let entries = document.get_mut(table).and_then(Item::as_table_like_mut);
     if entries.and_then(|entries| entries.remove(name)).is_none() {
         return Ok(false);
     }
-    let text = document.to_string();
-    check_config_text(path, &text)?;
-    write_config_file(path, &text)?;
+    held.replace_text(&document.to_string())?;
     Ok(true)
 }
 
@@ -251,8 +242,9 @@ mod tests {
         };
         let servers = vec![("one".to_owned(), server), ("two".to_owned(), remote)];
         let rules = vec![(RuleAction::Deny, "Read(**/.env)".to_owned())];
+        let file = ConfigFile::with_lock_in(folder.path(), &path);
         add_to_config_file(
-            &path,
+            &file,
             &ConfigAdditions { servers: servers.clone(), rules, ..ConfigAdditions::default() },
         )
         .expect("it is right");
@@ -263,8 +255,8 @@ mod tests {
         assert_eq!(read.mcp_servers["two"], servers[1].1, "{text}");
         assert_eq!(read.permissions.deny, ["Read(**/.env)"]);
         assert!(!text.contains("sampling"), "what is as usual is not written: {text}");
-        assert!(remove_server(&path, "one").expect("written"));
-        assert!(!remove_server(&path, "one").expect("nothing to do"));
+        assert!(remove_server(&file, "one").expect("written"));
+        assert!(!remove_server(&file, "one").expect("nothing to do"));
         let text = std::fs::read_to_string(&path).expect("written");
         assert!(!text.contains("mcp_servers.one") && text.contains("mcp_servers.two"), "{text}");
     }
@@ -275,8 +267,9 @@ mod tests {
         let path = folder.path().join("config.toml");
         let server = McpServerSettings { command: "x".into(), ..McpServerSettings::default() };
         let servers = vec![("a b".to_owned(), server)];
+        let file = ConfigFile::with_lock_in(folder.path(), &path);
         let error =
-            add_to_config_file(&path, &ConfigAdditions { servers, ..ConfigAdditions::default() });
+            add_to_config_file(&file, &ConfigAdditions { servers, ..ConfigAdditions::default() });
         assert!(error.is_err_and(|why| why.to_string().contains("not changed")));
         assert!(!path.exists());
     }

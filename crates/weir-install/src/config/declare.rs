@@ -3,14 +3,14 @@
 //! person said yes.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use anyhow::Context as _;
 use toml_edit::{DocumentMut, InlineTable, Item, Table};
 use weir_core::tool::ToolDeclaration;
 use weir_mcp::declaration_toml;
 
-use super::edit::{check_config_text, implicit_table, open_config_document, write_config_file};
+use super::config_file::ConfigFile;
+use super::edit::implicit_table;
 use crate::failure::usage;
 
 /// The lines of `[mcp_servers.SERVER.tools.TOOL]`, as [`add_tool_declarations`] writes them.
@@ -40,12 +40,13 @@ pub fn tool_declaration_lines(
 /// The server is not in the file, a tool is declared there already, or the file cannot be read or
 /// written.
 pub fn add_tool_declarations(
-    path: &Path,
+    config: &ConfigFile,
     server: &str,
     declarations: &BTreeMap<String, ToolDeclaration>,
 ) -> anyhow::Result<()> {
-    let mut document = open_config_document(path)?;
-    let file = path.display();
+    let held = config.hold_file()?;
+    let mut document = held.open_document()?;
+    let file = config.path().display();
     let of_server = document
         .get_mut("mcp_servers")
         .and_then(Item::as_table_like_mut)
@@ -70,9 +71,7 @@ pub fn add_tool_declarations(
         }
         tools.insert(tool, Item::Table(declaration_table(declaration)?));
     }
-    let text = document.to_string();
-    check_config_text(path, &text)?;
-    write_config_file(path, &text)
+    held.replace_text(&document.to_string())
 }
 
 fn declaration_table(declaration: &ToolDeclaration) -> anyhow::Result<Table> {
@@ -102,7 +101,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("config.toml");
         std::fs::write(&path, before).expect("writable");
-        let result = add_tool_declarations(&path, "s", &[(tool.to_owned(), sending())].into());
+        let file = ConfigFile::with_lock_in(folder.path(), &path);
+        let result = add_tool_declarations(&file, "s", &[(tool.to_owned(), sending())].into());
         let text = std::fs::read_to_string(&path).expect("it is there");
         if result.is_err() {
             assert_eq!(text, before, "nothing is written where it fails");

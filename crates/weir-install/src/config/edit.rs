@@ -1,11 +1,12 @@
 //! Changing one value or rule in a file: comments and order stay, the result is checked before it
-//! is written, and the file is replaced whole.
+//! is written, and the file is replaced whole. Not here: how it is written (`config_file`).
 
 use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 use weir_core::governance::rules::RuleAction;
 
+use super::config_file::ConfigFile;
 use super::file::{ConfigLayer, read_text};
 use super::{RawRule, SettingOrigin, WorkspaceConfig};
 use crate::failure::usage;
@@ -26,22 +27,25 @@ pub struct ConfigDraft {
     pub text: String,
 }
 
-impl ConfigDraft {
-    /// Puts it in the place of the file.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn write(&self) -> anyhow::Result<()> {
-        write_config_file(&self.path, &self.text)
-    }
-}
-
 /// Sets `key` to `value` (TOML, or text that is no TOML).
 ///
 /// # Errors
 /// The key does not exist, the value is not of its type, or the file cannot be written.
-pub fn set_value(path: &Path, key: &str, value: &str) -> anyhow::Result<()> {
-    draft_with_value(path, key, value)?.write()
+pub fn set_value(file: &ConfigFile, key: &str, value: &str) -> anyhow::Result<()> {
+    set_values(file, &[(key, value)])
+}
+
+/// The same with several keys: all of them or none.
+///
+/// # Errors
+/// As [`set_value`].
+pub fn set_values(file: &ConfigFile, values: &[(&str, &str)]) -> anyhow::Result<()> {
+    let held = file.hold_file()?;
+    let mut document = held.open_document()?;
+    for (key, value) in values {
+        put_value(&mut document, file.path(), key, value)?;
+    }
+    held.replace_text(&document.to_string())
 }
 
 /// The file with `key` set to `value` (TOML, or text that is no TOML).
@@ -49,8 +53,18 @@ pub fn set_value(path: &Path, key: &str, value: &str) -> anyhow::Result<()> {
 /// # Errors
 /// The key does not exist, the value is not of its type, or the file cannot be read.
 pub fn draft_with_value(path: &Path, key: &str, value: &str) -> anyhow::Result<ConfigDraft> {
-    let parts = key_parts(key)?;
     let mut document = open_config_document(path)?;
+    put_value(&mut document, path, key, value)?;
+    checked_draft(path, &document)
+}
+
+fn put_value(
+    document: &mut DocumentMut,
+    path: &Path,
+    key: &str,
+    value: &str,
+) -> anyhow::Result<()> {
+    let parts = key_parts(key)?;
     let value = parse_setting_value(value);
     let Some((last, tables)) = parts.split_last() else {
         return Err(usage("name a key: limits.max_iterations"));
@@ -72,17 +86,32 @@ pub fn draft_with_value(path: &Path, key: &str, value: &str) -> anyhow::Result<C
             table.insert(last, Item::Value(value));
         }
     }
-    checked_draft(path, &document)
+    Ok(())
 }
 
 /// Takes a value out of the file; whether it was there. Tables that are empty then go too.
 ///
 /// # Errors
 /// The file cannot be read, changed or written.
-pub fn unset_value(path: &Path, key: &str) -> anyhow::Result<bool> {
-    let draft = draft_without_value(path, key)?;
-    draft.as_ref().map_or(Ok(()), ConfigDraft::write)?;
-    Ok(draft.is_some())
+pub fn unset_value(file: &ConfigFile, key: &str) -> anyhow::Result<bool> {
+    unset_values(file, &[key])
+}
+
+/// The same with several keys; whether one of them was there.
+///
+/// # Errors
+/// As [`unset_value`].
+pub fn unset_values(file: &ConfigFile, keys: &[&str]) -> anyhow::Result<bool> {
+    let held = file.hold_file()?;
+    let mut document = held.open_document()?;
+    let mut was_set = false;
+    for key in keys {
+        was_set |= remove_below(document.as_table_mut(), &key_parts(key)?);
+    }
+    if was_set {
+        held.replace_text(&document.to_string())?;
+    }
+    Ok(was_set)
 }
 
 /// The file without `key`, a value or a whole table; `None`: it is not there. Tables that are empty then
@@ -124,29 +153,27 @@ fn remove_below(table: &mut dyn TableLike, parts: &[String]) -> bool {
 }
 
 /// Adds a rule to a set. Returns whether it was new.
-pub fn add_rule(path: &Path, action: RuleAction, rule: &str) -> anyhow::Result<bool> {
-    let mut document = open_config_document(path)?;
-    if !push_rule(&mut document, path, action, rule)? {
+pub fn add_rule(file: &ConfigFile, action: RuleAction, rule: &str) -> anyhow::Result<bool> {
+    let held = file.hold_file()?;
+    let mut document = held.open_document()?;
+    if !push_rule(&mut document, file.path(), action, rule)? {
         return Ok(false);
     }
-    let text = document.to_string();
-    check_config_text(path, &text)?;
-    write_config_file(path, &text)?;
+    held.replace_text(&document.to_string())?;
     Ok(true)
 }
 
 /// Adds an allow rule to the person's own rules for the project in `folder`, which stands at the top of
 /// the file.
-pub fn allow_here(path: &Path, folder: &Path, rule: &str) -> anyhow::Result<()> {
-    let mut document = open_config_document(path)?;
-    let about = match path.exists() {
+pub fn allow_here(file: &ConfigFile, folder: &Path, rule: &str) -> anyhow::Result<()> {
+    let held = file.hold_file()?;
+    let mut document = held.open_document()?;
+    let about = match file.path().exists() {
         true => String::new(),
         false => format!("# What was always allowed in {folder:?}. It holds there alone.\n\n"),
     };
-    if push_rule(&mut document, path, RuleAction::Allow, rule)? {
-        let text = format!("{about}{document}");
-        check_config_text(path, &text)?;
-        write_config_file(path, &text)?;
+    if push_rule(&mut document, file.path(), RuleAction::Allow, rule)? {
+        held.replace_text(&format!("{about}{document}"))?;
     }
     Ok(())
 }
@@ -199,12 +226,14 @@ pub fn find_rules(path: &Path, rule: &str) -> anyhow::Result<Vec<RawRule>> {
 }
 
 /// Removes a rule from every set of a file. Returns what was removed.
-pub fn remove_rule(path: &Path, rule: &str) -> anyhow::Result<Vec<RawRule>> {
-    let found = find_rules(path, rule)?;
-    if found.is_empty() {
-        return Ok(found);
+pub fn remove_rule(file: &ConfigFile, rule: &str) -> anyhow::Result<Vec<RawRule>> {
+    // Where there is none, nothing is made for a lock.
+    if find_rules(file.path(), rule)?.is_empty() {
+        return Ok(Vec::new());
     }
-    let mut document = open_config_document(path)?;
+    let held = file.hold_file()?;
+    let found = find_rules(file.path(), rule)?;
+    let mut document = held.open_document()?;
     for action in RuleAction::ALL {
         let list = document
             .get_mut("permissions")
@@ -215,7 +244,7 @@ pub fn remove_rule(path: &Path, rule: &str) -> anyhow::Result<Vec<RawRule>> {
             list.retain(|item| item.as_str().map(str::trim) != Some(rule));
         }
     }
-    write_config_file(path, &document.to_string())?;
+    held.replace_unchecked(&document.to_string())?;
     Ok(found)
 }
 
@@ -265,8 +294,4 @@ pub fn setting_value_as_json(text: &str) -> serde_json::Value {
         }
         _ => serde_json::Value::from(text),
     }
-}
-
-pub(super) fn write_config_file(path: &Path, text: &str) -> anyhow::Result<()> {
-    crate::files::replace_file(path, text.as_bytes(), 0o644)
 }

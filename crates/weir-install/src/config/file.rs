@@ -311,8 +311,9 @@ mod tests {
     fn c8_l3_config_set_writes_no_number_without_end() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("config.toml");
+        let file = crate::config::ConfigFile::with_lock_in(folder.path(), &path);
         for number in ["nan", "inf"] {
-            let refused = crate::config::set_value(&path, "limits.budget_usd", number);
+            let refused = crate::config::set_value(&file, "limits.budget_usd", number);
             let told = format!("{:#}", refused.expect_err("no amount"));
             assert!(told.contains("limits.budget_usd") && told.contains("is no amount"), "{told}");
         }

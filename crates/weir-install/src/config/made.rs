@@ -352,6 +352,7 @@ mod tests {
             project: at("p"),
             here: at("h"),
             draft: None,
+            state: at("s"),
         };
         let environment =
             crate::environment::ProcessEnvironment::of(&[("WEIR_MAX_TOOL_CALLS", "9")]);

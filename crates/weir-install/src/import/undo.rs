@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use weir_core::record::sha256_hex;
 
 use super::write::{ImportRecord, id_of_record, json_of, record_path, records_folder};
+use crate::config::ConfigFiles;
 use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::files::replace_file;
@@ -72,7 +73,7 @@ pub fn undo_import(cx: &InstallationContext, id: Option<u64>) -> anyhow::Result<
         refused: Vec::new(),
     };
     let mut rest = ImportRecord { files: Vec::new(), changed: Vec::new(), ..record.clone() };
-    take_back_settings(record, &records, &mut rest, &mut result)?;
+    take_back_settings(&cx.config_files(), record, &records, &mut rest, &mut result)?;
     take_back_files(record, &mut rest, &mut result)?;
     for made in record.folders.iter().rev() {
         // One that is not empty holds something else: it stays.
@@ -89,20 +90,20 @@ pub fn undo_import(cx: &InstallationContext, id: Option<u64>) -> anyhow::Result<
 }
 
 fn take_back_settings(
+    files: &ConfigFiles,
     record: &ImportRecord,
     all: &[ImportRecord],
     rest: &mut ImportRecord,
     result: &mut ImportUndoResult,
 ) -> anyhow::Result<()> {
     for changed in &record.changed {
+        let file = files.file_at(&changed.path);
+        let held = file.hold_file()?;
         let before = changed.before.as_ref().map(|text| sha256_hex(text.as_bytes()));
         match state_of(&changed.path, &changed.after_sha256, before.as_deref())? {
             FileState::Before => {}
             FileState::Written => {
-                match &changed.before {
-                    Some(text) => replace_file(&changed.path, text.as_bytes(), 0o644)?,
-                    None => std::fs::remove_file(&changed.path)?,
-                }
+                held.put_back(changed.before.as_deref())?;
                 result.restored.push(changed.path.clone());
             }
             FileState::Changed => {

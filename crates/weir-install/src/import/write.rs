@@ -11,10 +11,10 @@ use weir_engine::ports::Clock as _;
 
 use super::outcome::ImportFolders;
 use super::{ImportItem, ImportMapping, ImportOutcome, ImportPlan, ImportTarget};
-use crate::config::{self, ConfigAdditions};
+use crate::config::{self, ConfigAdditions, ConfigFile};
 use crate::context::InstallationContext;
 use crate::failure::usage;
-use crate::files::create_file_once;
+use crate::files::{create_file_once, replace_file};
 use crate::wiring::SystemClock;
 
 /// Records that are looked through for the next number.
@@ -69,9 +69,25 @@ struct PreparedImport {
 
 /// A file of settings that is to be changed.
 struct PreparedSettings {
-    path: PathBuf,
+    file: ConfigFile,
+    additions: ConfigAdditions,
     before: Option<String>,
     after: String,
+}
+
+impl PreparedSettings {
+    fn new(file: ConfigFile, additions: ConfigAdditions) -> anyhow::Result<PreparedSettings> {
+        let (before, after) = config::config_text_with(file.path(), &additions)?;
+        Ok(PreparedSettings { file, additions, before, after })
+    }
+
+    fn as_changed_file(&self) -> ChangedFile {
+        ChangedFile {
+            path: self.file.path().to_path_buf(),
+            before: self.before.clone(),
+            after_sha256: sha256_hex(self.after.as_bytes()),
+        }
+    }
 }
 
 /// Writes what is taken over; with `widening`, also what lets more pass. The number under which it
@@ -88,7 +104,7 @@ pub fn write_import(
     if prepared.files.is_empty() && prepared.settings.is_empty() {
         return Ok(None);
     }
-    let record = record_of(cx, plan.agent, &prepared)?;
+    let mut record = record_of(cx, plan.agent, &prepared)?;
     for (path, (bytes, mode)) in &prepared.files {
         if !create_file_once(path, bytes, *mode)? {
             return Err(usage(format!(
@@ -99,10 +115,31 @@ pub fn write_import(
             )));
         }
     }
-    for settings in &prepared.settings {
-        ConfigAdditions::write_text(&settings.path, &settings.after)?;
+    for settings in prepared.settings {
+        write_settings(cx, &mut record, settings)?;
     }
     Ok(Some(record.id))
+}
+
+/// Changes a file of settings. What somebody else set since it was looked at stays, and is what the record
+/// says that stood there.
+fn write_settings(
+    cx: &InstallationContext,
+    record: &mut ImportRecord,
+    settings: PreparedSettings,
+) -> anyhow::Result<()> {
+    let PreparedSettings { file, additions, before, .. } = settings;
+    let held = file.hold_file()?;
+    let now = PreparedSettings::new(file.clone(), additions)?;
+    if now.before != before {
+        let mut changed = record.changed.iter_mut();
+        if let Some(changed) = changed.find(|changed| changed.path == file.path()) {
+            *changed = now.as_changed_file();
+        }
+        let path = record_path(&records_folder(&cx.dirs.state), record.id);
+        replace_file(&path, &json_of(record)?, 0o600)?;
+    }
+    held.replace_text(&now.after)
 }
 
 fn prepare_record(
@@ -127,8 +164,7 @@ fn prepare_record(
                 ImportTarget::User => &settings.user,
                 ImportTarget::Project => settings.project_for_writing()?,
             };
-            let (before, after) = config::config_text_with(path, &additions)?;
-            prepared.settings.push(PreparedSettings { path: path.to_path_buf(), before, after });
+            prepared.settings.push(PreparedSettings::new(settings.file_at(path), additions)?);
         }
     }
     for path in prepared.files.keys() {
@@ -182,12 +218,9 @@ fn record_of(
         .files
         .iter()
         .map(|(path, (bytes, _))| MadeFile { path: path.clone(), sha256: sha256_hex(bytes) });
-    let changed = prepared.settings.iter().map(|settings| ChangedFile {
-        path: settings.path.clone(),
-        before: settings.before.clone(),
-        after_sha256: sha256_hex(settings.after.as_bytes()),
-    });
-    let paths = prepared.files.keys().chain(prepared.settings.iter().map(|one| &one.path));
+    let changed = prepared.settings.iter().map(PreparedSettings::as_changed_file);
+    let settings = prepared.settings.iter().map(|one| one.file.path());
+    let paths = prepared.files.keys().map(PathBuf::as_path).chain(settings);
     let mut folders: Vec<PathBuf> = paths
         .flat_map(|path| path.ancestors().skip(1).take_while(|above| !above.exists()))
         .map(Path::to_path_buf)

@@ -222,13 +222,15 @@ impl UserSpace {
         let text = |field: &str| declared[field].to_string();
         let table = format!("{{ dialect = {}, base_url = {} }}", text("dialect"), text("base_url"));
         let key = config::key_text(&["providers", name]);
-        config::set_value(&cx.config_files().user, &key, &table)?;
+        let files = cx.config_files();
+        config::set_value(&files.file_at(&files.user), &key, &table)?;
         Ok(found)
     }
 
     fn remove_provider(&self, name: &str) -> anyhow::Result<bool> {
         let cx = self.at(None)?;
-        let removed = config::remove_endpoint(&cx.config_files().user, name)?;
+        let files = cx.config_files();
+        let removed = config::remove_endpoint(&files.file_at(&files.user), name)?;
         if removed {
             cx.provider_keys()?.clone().remove(name)?;
         }

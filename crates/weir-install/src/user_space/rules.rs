@@ -178,7 +178,8 @@ impl UserSpace {
         let now = self.review_rule(deed, rule).await?;
         let change = || {
             check_seen(seen, &now.hash)?;
-            let place = self.at_as_admin()?.config_files().user.clone();
+            let files = self.at_as_admin()?.config_files();
+            let place = files.file_at(&files.user);
             let rule = rule.trim();
             match deed {
                 RuleChange::Add(action) => config::add_rule(&place, action, rule).map(drop)?,

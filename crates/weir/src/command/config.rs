@@ -131,10 +131,8 @@ fn write_setting(cx: &InstallationContext, args: &ConfigSetArgs) -> anyhow::Resu
     if args.review.is_given() && review_setting(cx, args, path)? == ReviewOutcome::Previewed {
         return Ok(());
     }
-    let lock = cx.hold_config_lock(path)?;
     // Into the file as it is now: another program may have set something while this was looked at.
-    config::set_value(path, &args.key, &args.value)?;
-    drop(lock);
+    config::set_value(&files.file_at(path), &args.key, &args.value)?;
     still_unusable.iter().for_each(|one| err_message(&format!("warning: {one}")));
     // Read as it will be, so that what has no effect here is said now and not later; the settings may have
     // been read before, for a look at the change.
@@ -193,7 +191,7 @@ fn edit_config_file(cx: &InstallationContext, is_project: bool) -> anyhow::Resul
     let command = editor::configured_editor();
     let seen = visible_text(&path.display().to_string());
     if command.is_some() && !path.exists() {
-        weir_install::files::replace_file(path, NEW_FILE.as_bytes(), 0o600)?;
+        weir_install::files::create_file_once(path, NEW_FILE.as_bytes(), 0o600)?;
     }
     editor::edit_file(command.as_deref(), path).map_err(|error| usage(error.to_string()))?;
     // What is wrong is said now and not at the next start.

@@ -233,8 +233,9 @@ async fn remove(cx: &InstallationContext, args: &McpServerArgs) -> anyhow::Resul
     let (name, place) = (&args.name, &known.declared.place);
     match known.declared.whose {
         ServerOwner::User => {
-            let path = &cx.config_files().user;
-            if !weir_install::config::remove_server(path, name)? {
+            let files = cx.config_files();
+            let path = &files.user;
+            if !weir_install::config::remove_server(&files.file_at(path), name)? {
                 return Err(usage(format!("{name} is not in {}", path.display())));
             }
         }

@@ -115,7 +115,7 @@ async fn add_permission_rule(cx: &InstallationContext, args: &RuleAddArgs) -> an
     let path = if args.target.project { files.project_for_writing()? } else { &files.user };
     let origin = RuleOrigin::new(path.display().to_string());
     let rule = parse_checked_rule(cx, action, &args.rule, origin)?;
-    let is_new = config::add_rule(path, action, rule.text())?;
+    let is_new = config::add_rule(&files.file_at(path), action, rule.text())?;
     if args.target.project {
         // Looked up only now: the change itself may have ended trust.
         match cx.workspace_trust() {
@@ -239,7 +239,7 @@ async fn remove(cx: &InstallationContext, args: &RuleRemoveArgs) -> anyhow::Resu
         if *path == files.project.as_path() && path.exists() {
             files.project_for_writing()?;
         }
-        removed.extend(config::remove_rule(path, text)?);
+        removed.extend(config::remove_rule(&files.file_at(path), text)?);
     }
     if removed.is_empty() {
         return Err(no_such_rule(text, places));

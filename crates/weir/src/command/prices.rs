@@ -143,7 +143,8 @@ fn set_price(
     if day.parse::<jiff::civil::Date>().is_err() {
         return Err(usage(format!("--on {day:?} is no day; write 2026-11-29")));
     }
-    let path = cx.config_files().user;
+    let files = cx.config_files();
+    let path = &files.user;
     let key = |field: &str| config::key_text(&["models", &named.to_string(), field]);
     let Price { input, output, cache_read, cache_write } = price;
     let mut text = format!("input = {input:?}, output = {output:?}");
@@ -152,8 +153,10 @@ fn set_price(
             text.push_str(&format!(", {part} = {usd:?}"));
         }
     }
-    config::set_value(&path, &key("price"), &format!("{{ {text} }}"))?;
-    config::set_value(&path, &key("priced_on"), &format!("{day:?}"))?;
+    let (price_key, price_text) = (key("price"), format!("{{ {text} }}"));
+    let (day_key, day_text) = (key("priced_on"), format!("{day:?}"));
+    let values = [(price_key.as_str(), price_text.as_str()), (day_key.as_str(), day_text.as_str())];
+    config::set_values(&files.file_at(path), &values)?;
     warn_if_beaten(cx, &named)?;
     out_line(&format!(
         "{named} costs {input} / {output} USD per million tokens from now on ({}){}",
@@ -192,12 +195,11 @@ fn warn_if_beaten(cx: &InstallationContext, model: &ModelRef) -> anyhow::Result<
 
 fn unset_price(cx: &InstallationContext, model: &str) -> anyhow::Result<()> {
     let name = parse_ref(model).map_err(|error| usage(error.to_string()))?.to_string();
-    let path = cx.config_files().user;
-    let mut was = false;
-    for field in ["price", "priced_on"] {
-        was |= config::unset_value(&path, &config::key_text(&["models", &name, field]))?;
-    }
-    if !was {
+    let files = cx.config_files();
+    let keys = ["price", "priced_on"].map(|field| config::key_text(&["models", &name, field]));
+    let was_set =
+        config::unset_values(&files.file_at(&files.user), &keys.each_ref().map(String::as_str))?;
+    if !was_set {
         return Err(usage(format!("your settings name no price of {name}")));
     }
     let row =

@@ -287,12 +287,20 @@ fn c8_set_keeps_comments_and_checks_first() {
 #[test]
 fn c8_of_many_changes_at_once_none_is_lost() {
     let house = TestInstallation::new();
-    house.write(&house.user_config(), "profile = \"code\"\n");
+    let before = "profile = \"code\"\n[permissions]\nallow = [\"Shell(old)\"]\n";
+    house.write(&house.user_config(), before);
     let keys = ["max_iterations", "max_tool_calls", "parallel_calls", "program_steps"];
     let keys = keys.map(|name| format!("limits.{name}"));
     let mut changes: Vec<Vec<&str>> =
         keys.iter().map(|key| vec!["config", "set", key.as_str(), "7"]).collect();
     changes.push(vec!["config", "unset", "profile"]);
+    changes.push(vec!["permissions", "add", "deny", "Edit(a)"]);
+    changes.push(vec!["permissions", "add", "deny", "Edit(b)"]);
+    changes.push(vec!["permissions", "add", "allow", "Shell(pwd)"]);
+    changes.push(vec!["permissions", "remove", "Shell(old)"]);
+    changes.push(vec!["mcp-servers", "add", "late", "--no-start", "--", "sh"]);
+    let price = ["--input", "1", "--output", "2"];
+    changes.push([&["models", "prices", "anthropic/claude-sonnet-4-5"][..], &price].concat());
     let started: Vec<_> = changes
         .iter()
         .map(|args| {
@@ -309,6 +317,11 @@ fn c8_of_many_changes_at_once_none_is_lost() {
         assert_eq!(entry(&house, key)["value"], 7, "{key}");
     }
     assert_eq!(entry(&house, "profile")["origin"], "built in");
+    let text = std::fs::read_to_string(house.user_config()).expect("it is there");
+    for part in ["Edit(a)", "Edit(b)", "Shell(pwd)", "[mcp_servers.late]", "priced_on = "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("Shell(old)"), "{text}");
 }
 
 #[test]

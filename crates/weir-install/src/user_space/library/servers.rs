@@ -106,8 +106,9 @@ pub(super) fn declare_server(cx: &InstallationContext, new: &NewServer) -> anyho
         return Err(usage(format!("{key} {why}")));
     }
     let servers = vec![(name.to_owned(), server)];
+    let files = cx.config_files();
     config::add_to_config_file(
-        &cx.config_files().user,
+        &files.file_at(&files.user),
         &ConfigAdditions { servers, ..ConfigAdditions::default() },
     )
 }

@@ -40,10 +40,8 @@ pub(super) fn remove_setting(
     if args.review.is_given() && review(cx, args, path)? == ReviewOutcome::Previewed {
         return Ok(());
     }
-    let lock = cx.hold_config_lock(path)?;
     // From the file as it is now: another program may have set something while this was looked at.
-    let was_set = config::unset_value(path, &args.key)?;
-    drop(lock);
+    let was_set = config::unset_value(&files.file_at(path), &args.key)?;
     still_unusable.iter().for_each(|one| err_message(&format!("warning: {one}")));
     // It is away, also where another file cannot be read.
     let again = cx.reloaded_in_folder(&cx.folder)?;

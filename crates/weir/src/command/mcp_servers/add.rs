@@ -27,7 +27,8 @@ pub(super) async fn add_server(
     }
     let name = &args.name;
     let server = settings_from_args(args)?;
-    let path = &cx.config_files().user;
+    let files = cx.config_files();
+    let path = &files.user;
     let mut together = cx.config()?.settings.clone();
     if together.mcp_servers.contains_key(name) {
         return Err(usage(format!(
@@ -41,7 +42,8 @@ pub(super) async fn add_server(
         return Err(usage(format!("{key} {why}")));
     }
     let servers = vec![(name.clone(), server)];
-    config::add_to_config_file(path, &ConfigAdditions { servers, ..ConfigAdditions::default() })?;
+    let additions = ConfigAdditions { servers, ..ConfigAdditions::default() };
+    config::add_to_config_file(&files.file_at(path), &additions)?;
     if args.no_start {
         let file = path.display();
         match args.json.json {

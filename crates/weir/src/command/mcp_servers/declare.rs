@@ -33,7 +33,8 @@ pub(super) async fn declare_tools(
     check_person_sees(args, how)?;
     let known = mcp::find_known_server(cx, name).await?;
     check_declared_by_person(&known)?;
-    let path = &cx.config_files().user;
+    let files = cx.config_files();
+    let path = &files.user;
     let listing = fetch_approved_listing(cx, &known).await?;
     let offered = collect_proposals(&known, &listing, &args.tools)?;
     if offered.is_empty() {
@@ -54,7 +55,7 @@ pub(super) async fn declare_tools(
         out_line("Nothing was declared.")?;
         return Ok(ExitCode::from(exit::FAILED));
     }
-    add_tool_declarations(path, name, &chosen)?;
+    add_tool_declarations(&files.file_at(path), name, &chosen)?;
     let tools: Vec<&String> = chosen.keys().collect();
     approve_declared(cx, &DeclaredTools { name, tools, path }, listing, how).await
 }

@@ -440,7 +440,14 @@ impl WorkspaceConfig {
         Ok(())
     }
 
-    /// What one file alone would say: to check a change before it is written.
+    /// Checks what one file says, before it is written, which may be a part of what several say together.
+    fn check_part(layer: ConfigLayer) -> anyhow::Result<()> {
+        let mut config = WorkspaceConfig::merge_unchecked(&[layer])?;
+        check::leave_out_parts(&mut config);
+        config.check_merged().map(drop)
+    }
+
+    /// What one source alone would say.
     fn of_layer(layer: ConfigLayer) -> anyhow::Result<WorkspaceConfig> {
         WorkspaceConfig::merge_unchecked(&[layer]).and_then(WorkspaceConfig::check_merged)
     }

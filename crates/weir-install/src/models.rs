@@ -1,6 +1,6 @@
 //! Which model is meant, and the parts that speak with it (C4).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,21 +49,48 @@ pub fn load_catalogue(cx: &InstallationContext) -> anyhow::Result<&ModelCatalogu
 ///
 /// # Errors
 /// A provider of the settings is not complete.
-pub(crate) fn catalogue_of_settings(
+fn catalogue_of_settings(
     cx: &InstallationContext,
     settings: &Settings,
 ) -> anyhow::Result<ModelCatalogue> {
-    let overrides: CatalogueOverrides = serde_json::from_value(serde_json::json!({
-        "providers": settings.providers,
-        "models": settings.models,
-    }))?;
-    ModelCatalogue::new(&overrides).map_err(|error| {
+    ModelCatalogue::new(&catalogue_overrides(settings)?).map_err(|error| {
         let place = cx.config().map(|config| {
             let first = config.set_keys().find(|(key, _)| key.starts_with("providers."));
             first.map(|(_, origin)| format!("{origin}: ")).unwrap_or_default()
         });
         usage(format!("{}{error}", place.unwrap_or_default()))
     })
+}
+
+/// The same without the providers that are not complete, and by name what each of those lacks.
+///
+/// # Errors
+/// What the settings say of models is no such thing.
+pub(crate) fn catalogue_of_complete_providers(
+    settings: &Settings,
+) -> anyhow::Result<(ModelCatalogue, BTreeMap<String, String>)> {
+    let mut overrides = catalogue_overrides(settings)?;
+    let mut incomplete = BTreeMap::new();
+    overrides.providers.retain(|name, given| {
+        let providers = BTreeMap::from([(name.clone(), given.clone())]);
+        let alone = CatalogueOverrides { providers, ..CatalogueOverrides::default() };
+        match ModelCatalogue::new(&alone) {
+            Ok(_) => true,
+            Err(error) => {
+                incomplete.insert(name.clone(), error.to_string());
+                false
+            }
+        }
+    });
+    let catalogue = ModelCatalogue::new(&overrides).map_err(|error| usage(error.to_string()))?;
+    Ok((catalogue, incomplete))
+}
+
+fn catalogue_overrides(settings: &Settings) -> anyhow::Result<CatalogueOverrides> {
+    Ok(serde_json::from_value(serde_json::json!({
+        "providers": settings.providers,
+        "models": settings.models,
+    }))?)
 }
 
 /// The transport of this process.

@@ -2,6 +2,7 @@
 //! addresses that are none, bounds that leave nothing. Each is found in the source that sets it, with what is
 //! allowed. Not here: what makes a file unreadable (`config`), whether a key is kept and a server answers.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -79,10 +80,12 @@ pub fn find_unusable_settings(cx: &InstallationContext) -> Vec<UnusableSetting> 
         found.extend(error.as_ref().map(UnusableSetting::describe_unreadable));
     }
     // What one source gets wrong does not keep the others from being looked at.
-    let settings = sources.together.map(|config| config.settings).unwrap_or_default();
-    match models::catalogue_of_settings(cx, &settings) {
-        Ok(catalogue) => {
-            found.extend(sources.alone.iter().flat_map(|source| of_source(cx, &catalogue, source)));
+    let together = sources.together.unwrap_or_default();
+    match models::catalogue_of_complete_providers(&together.settings) {
+        Ok((catalogue, incomplete)) => {
+            let known = KnownModels { catalogue, incomplete };
+            found.extend(known.incomplete_providers(&together));
+            found.extend(sources.alone.iter().flat_map(|source| of_source(cx, &known, source)));
             if !found.iter().any(|one| one.hides_others) {
                 found.extend(broken_rule(cx));
             }
@@ -126,9 +129,40 @@ fn broken_rule(cx: &InstallationContext) -> Option<UnusableSetting> {
     rules.err().map(|error| UnusableSetting::without_key(&error))
 }
 
+/// The models that all sources together know.
+struct KnownModels {
+    catalogue: ModelCatalogue,
+    /// Providers that lack something, by name with what.
+    incomplete: BTreeMap<String, String>,
+}
+
+impl KnownModels {
+    /// Why nothing can speak as the model of this name. Of a provider that is not complete that is said once,
+    /// of the provider.
+    fn problem_of(&self, name: &str) -> Option<String> {
+        let provider = name.trim().split('/').next().unwrap_or_default();
+        match self.incomplete.contains_key(provider) {
+            true => None,
+            false => self.catalogue.resolve_model(name).err().map(|error| error.to_string()),
+        }
+    }
+
+    fn incomplete_providers(&self, together: &WorkspaceConfig) -> Vec<UnusableSetting> {
+        let of_provider = |(name, why): (&String, &String)| {
+            let key = key_text(&["providers", name]);
+            let below = format!("{key}.");
+            let set = together.set_keys().find(|(set, _)| set.starts_with(&below));
+            let origin = set.map_or(SettingOrigin::BuiltIn, |(_, origin)| origin.clone());
+            let problem = format!("cannot be used: {why}");
+            UnusableSetting { key, origin, problem, hides_others: false }
+        };
+        self.incomplete.iter().map(of_provider).collect()
+    }
+}
+
 fn of_source(
     cx: &InstallationContext,
-    catalogue: &ModelCatalogue,
+    known: &KnownModels,
     source: &WorkspaceConfig,
 ) -> Vec<UnusableSetting> {
     let settings = &source.settings;
@@ -140,7 +174,7 @@ fn of_source(
             // What a workspace names that is not trusted, no run plays: it is not even opened.
             Some(_) if is_foreign(key) => None,
             Some(file) => script_problem(cx, file),
-            None => catalogue.resolve_model(name).err().map(|error| error.to_string()),
+            None => known.problem_of(name),
         }?;
         Some((key.to_owned(), format!("cannot be used: {why}")))
     });

@@ -20,6 +20,24 @@ pub(super) fn check_values(config: &WorkspaceConfig) -> Result<(), String> {
     check_hooks(config)
 }
 
+/// Takes out what a file says only a part of: another one may have the rest, and whether one has is seen where
+/// all of them are read together.
+pub(super) fn leave_out_parts(config: &mut WorkspaceConfig) {
+    let names_engine = config.is_set("web.search.kind");
+    let Settings { mcp_servers, secrets, commands, plugins, web, .. } = &mut config.settings;
+    mcp_servers.retain(|_, server| !server.command.trim().is_empty() || !server.url.is_empty());
+    secrets.retain(|_, secret| {
+        (secret.env.is_some() || secret.file.is_some()) && !secret.hosts.is_empty()
+    });
+    commands.named.retain(|_, command| !command.run.trim().is_empty());
+    for plugin in plugins.values_mut().filter(|plugin| plugin.url.is_empty()) {
+        plugin.certificate.clear();
+    }
+    if !names_engine {
+        web.search.model.clear();
+    }
+}
+
 /// What only all files together show.
 pub(super) fn check_merged_files(config: &WorkspaceConfig) -> Result<(), String> {
     super::servers::secret_complaint(&config.settings).map_or(Ok(()), |(key, problem)| {

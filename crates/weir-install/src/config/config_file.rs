@@ -93,6 +93,37 @@ mod tests {
     const ROUNDS: u32 = 6;
 
     #[test]
+    fn c8_a_file_may_say_a_part_of_what_another_has_the_rest_of_and_nothing_that_is_wrong() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = ConfigFile::with_lock_in(folder.path(), &folder.path().join("config.toml"));
+        for part in [
+            "[mcp_servers.git]\nenabled = false\n",
+            "[secrets.forge]\nhosts = [\"api.example.org\"]\n",
+            "[commands.lint]\nhosts = [\"h.example.org\"]\n",
+            "[plugins.notes]\ncertificate = \"/etc/notes.pem\"\n",
+            "[web.search]\nmodel = \"anthropic/x\"\n",
+            "[providers.acme]\nbase_url = \"https://h.example.org/v1\"\n",
+        ] {
+            file.hold_file().expect("nobody holds it").replace_text(part).expect(part);
+            assert_eq!(std::fs::read_to_string(file.path()).expect("written"), part);
+        }
+        let before = std::fs::read_to_string(file.path()).expect("written");
+        for wrong in [
+            "modle = 1\n",
+            "[limits]\nmax_iterations = 0\n",
+            "[mcp_servers.git]\ncommand = \"x\"\nurl = \"https://h.example.org\"\n",
+            "[secrets.forge]\nenv = \"A=B\"\nhosts = [\"api.example.org\"]\n",
+            "[web.search]\nkind = \"brave\"\nmodel = \"anthropic/x\"\n",
+            "[providers.acme]\nbase_url = \"nowhere\"\n",
+        ] {
+            let refused = file.hold_file().expect("nobody holds it").replace_text(wrong);
+            let why = refused.expect_err(wrong).to_string();
+            assert!(why.contains("not changed"), "{wrong}: {why}");
+            assert_eq!(std::fs::read_to_string(file.path()).expect("written"), before);
+        }
+    }
+
+    #[test]
     fn c8_of_writers_of_every_kind_at_once_none_loses_what_another_wrote() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = ConfigFile::with_lock_in(folder.path(), &folder.path().join("config.toml"));

@@ -252,7 +252,7 @@ pub fn remove_rule(file: &ConfigFile, rule: &str) -> anyhow::Result<Vec<RawRule>
 pub(super) fn check_config_text(path: &Path, text: &str) -> anyhow::Result<()> {
     let layer = ConfigLayer::parse(path, text, SettingOrigin::User);
     let layer = layer.map_err(|why| usage(format!("not changed: {why}")))?;
-    WorkspaceConfig::of_layer(layer).map(drop).map_err(|why| usage(format!("not changed: {why}")))
+    WorkspaceConfig::check_part(layer).map_err(|why| usage(format!("not changed: {why}")))
 }
 
 pub(super) fn open_config_document(path: &Path) -> anyhow::Result<DocumentMut> {

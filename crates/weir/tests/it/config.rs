@@ -404,6 +404,52 @@ fn c8_a_workspace_switches_off_a_server_that_the_person_declares() {
 }
 
 #[test]
+fn c8_a_part_of_a_server_is_set_for_a_project_where_the_person_has_the_rest() {
+    let house = TestInstallation::new();
+    let set = ["config", "set", "mcp_servers.git.enabled", "false", "--project"];
+    let said = house.usage_error(&set);
+    assert!(said.contains("not changed") && said.contains("mcp_servers.git"), "{said}");
+    assert!(!house.project_config().exists(), "half a server is none");
+    house.write(&house.user_config(), "[mcp_servers.git]\ncommand = \"mcp-git\"\n");
+    house.ok(&set);
+    let kept = std::fs::read_to_string(house.project_config()).expect("it is there");
+    assert!(kept.contains("enabled = false") && !kept.contains("command"), "{kept}");
+    // What changes something else in that file does not stumble over it.
+    house.ok(&["permissions", "add", "deny", "Edit(x)", "--project"]);
+    // Below the half nothing is taken away.
+    let said = house.usage_error(&["config", "unset", "mcp_servers.git"]);
+    assert!(said.contains("not changed") && said.contains("mcp_servers.git"), "{said}");
+}
+
+#[test]
+fn c8_half_a_provider_keeps_no_model_from_being_checked() {
+    let house = TestInstallation::new();
+    let half = "[providers.acme]\nbase_url = \"https://llm.example.org/v1\"\n";
+    for place in [house.user_config(), house.project_config()] {
+        house.write(&place, half);
+        let said = house.usage_error(&["config", "set", "model", "claude"]);
+        assert!(said.contains("not changed") && said.contains("write provider/name"), "{said}");
+        assert!(!said.contains("acme"), "what was broken before is not why: {said}");
+        let told = house.run(&["config", "set", "limits.max_iterations", "9"]);
+        assert_eq!(told.status, 0, "{}", told.err);
+        let warned = told.err.contains("providers.acme cannot be used");
+        assert!(warned && told.err.contains("`dialect`"), "{}", told.err);
+        std::fs::remove_file(&place).expect("it is there");
+    }
+    house.write(&house.user_config(), &format!("model = \"claude\"\n{half}"));
+    let doctor = house.run(&["doctor", "--offline"]).out;
+    for part in ["config.toml:1: model cannot be used", "config.toml:3: providers.acme cannot"] {
+        assert!(doctor.contains(part), "{part}: {doctor}");
+    }
+    // The rest in another file makes it whole.
+    house.write(&house.user_config(), "[providers.acme]\ndialect = \"openai-chat\"\n");
+    house.write(&house.project_config(), half);
+    house.ok(&["trust", "--yes"]);
+    let doctor = house.run(&["doctor", "--offline"]).out;
+    assert!(doctor.contains("ok      settings"), "{doctor}");
+}
+
+#[test]
 fn c1_doctor_finds_unusable_settings_in_every_source_with_file_key_and_what_is_allowed() {
     let house = TestInstallation::new().with_variable("WEIR_MODEL", "nobody/from-a-variable");
     house.write(&house.user_config(), "model = \"claude\"\n\nprofile = \"coder\"\n");

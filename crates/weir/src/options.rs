@@ -97,7 +97,7 @@ pub(crate) use skills::{
     SkillArgs, SkillsAcceptArgs, SkillsAddArgs, SkillsCommand, SkillsRejectArgs, SkillsValidateArgs,
 };
 pub(crate) use tools::{ToolNameArgs, ToolsAcceptArgs, ToolsAddArgs, ToolsCommand};
-pub(crate) use trust::TrustArgs;
+pub(crate) use trust::{TrustArgs, TrustCommand, TrustRemoveArgs};
 pub(crate) use tui::TuiArgs;
 pub(crate) use usage::{ModelsCommand, PricesArgs, UsageArgs, UsageBy};
 pub(crate) use worktrees::{WorktreeArgs, WorktreesCommand, WorktreesDropArgs, WorktreesMergeArgs};

@@ -147,7 +147,7 @@ fn change_trust_file(
     if bytes.len() > FILE_BYTES_MAX {
         return Err(usage(
             "too much is trusted already; remove what you no longer use \
-             (`weir trust --list`, `weir trust --remove DIR`)",
+             (`weir trust list`, `weir trust remove DIR`)",
         ));
     }
     crate::files::replace_file(&store.path, &bytes, 0o600)

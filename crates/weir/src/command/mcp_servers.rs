@@ -242,7 +242,7 @@ async fn remove(cx: &InstallationContext, args: &McpServerArgs) -> anyhow::Resul
         ServerOwner::Project | ServerOwner::McpJson | ServerOwner::Editor => {
             return Err(usage(format!(
                 "{name} is declared by the workspace ({place}); remove it there. It is not used \
-                 while the workspace is not trusted (`weir trust --remove`)"
+                 while the workspace is not trusted (`weir trust remove`)"
             )));
         }
     }

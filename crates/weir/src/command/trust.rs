@@ -14,7 +14,7 @@ use weir_install::trust::{
 };
 
 use crate::failure::{exit, usage};
-use crate::options::TrustArgs;
+use crate::options::{TrustArgs, TrustCommand, TrustRemoveArgs};
 use crate::review::{ReviewOutcome, ReviewSubject, settle_review};
 use crate::terminal::{confirm_by_person, format_table, is_attended, out_json, out_line};
 
@@ -28,12 +28,23 @@ pub(crate) fn run_trust_command(
     cx: &InstallationContext,
     args: &TrustArgs,
 ) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        Some(TrustCommand::List(flag)) => {
+            list_trusted_workspaces(cx, flag.json)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(TrustCommand::Remove(args)) => {
+            remove_trust(cx, args)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        None => {}
+    }
     if args.list {
         list_trusted_workspaces(cx, args.json.json)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.remove {
-        remove(cx, args)?;
+        remove_trust(cx, &TrustRemoveArgs { folder: args.folder.clone(), json: args.json })?;
         return Ok(ExitCode::SUCCESS);
     }
     match &args.folder {
@@ -209,7 +220,7 @@ fn list_trusted_workspaces(cx: &InstallationContext, as_json: bool) -> anyhow::R
     }
 }
 
-fn remove(cx: &InstallationContext, args: &TrustArgs) -> anyhow::Result<()> {
+fn remove_trust(cx: &InstallationContext, args: &TrustRemoveArgs) -> anyhow::Result<()> {
     let folder = match &args.folder {
         Some(folder) => canonical_or_absolute(folder)?,
         None => cx.folder.clone(),
@@ -217,7 +228,7 @@ fn remove(cx: &InstallationContext, args: &TrustArgs) -> anyhow::Result<()> {
     let shown = visible_text(&folder.display().to_string());
     if !TrustStore::remove(&cx.dirs.state, &folder)? {
         return Err(usage(format!(
-            "{shown} was not trusted; `weir trust --list` lists the trusted workspaces"
+            "{shown} was not trusted; `weir trust list` lists the trusted workspaces"
         )));
     }
     if args.json.json {

@@ -145,7 +145,12 @@ fn c5_nobody_to_ask_is_a_usage_error_and_trusts_nothing() {
     assert_eq!((said.status, said.out.as_str()), (2, ""), "a pipe is no person: {}", said.err);
     assert_eq!(state(&house), "never");
     assert!(!trust_file(&house).exists());
-    for args in [&["trust", "--list", "--remove"][..], &["trust", "--remove", "--yes"]] {
+    for args in [
+        &["trust", "--list", "--remove"][..],
+        &["trust", "--remove", "--yes"],
+        &["trust", "remove", "--yes"],
+        &["trust", "list", "work"],
+    ] {
         house.usage_error(args);
     }
 }
@@ -176,6 +181,30 @@ fn c5_trust_is_listed_and_removed_and_is_of_one_folder() {
     house.ok(&["trust", "--remove"]);
     assert_eq!(house.json(&["trust", "--list", "--json"]), json!([]));
     assert_eq!(allow_rules(&house), json!([]));
+}
+
+#[test]
+fn c5_list_and_remove_are_words_too_and_completed() {
+    let house = house();
+    assert_eq!(house.ok(&["trust", "list"]), "No workspaces are trusted.\n");
+    assert!(house.usage_error(&["trust", "remove"]).contains("was not trusted"));
+    house.ok(&["trust", "--yes"]);
+    // A folder of that name is named by its path.
+    house.write("work/list/AGENTS.md", "Be kind.\n");
+    house.ok(&["trust", "./list", "--yes"]);
+    assert_eq!(house.ok(&["trust", "list"]), house.ok(&["trust", "--list"]));
+    let listed = house.json(&["trust", "list", "--json"]);
+    assert_eq!(listed, house.json(&["trust", "--list", "--json"]));
+    assert_eq!(listed.as_array().map(Vec::len), Some(2), "{listed}");
+    let removed = house.json(&["trust", "remove", "./list", "--json"]);
+    assert_eq!(removed["state"], "never", "{removed}");
+    assert!(house.ok(&["trust", "remove"]).contains("is no longer trusted"));
+    assert_eq!(house.json(&["trust", "list", "--json"]), json!([]));
+    assert_eq!(allow_rules(&house), json!([]));
+    let completed = house.ok(&["completions", "bash"]);
+    for words in ["weir__subcmd__trust,list)", "weir__subcmd__trust,remove)"] {
+        assert!(completed.contains(words), "{words}");
+    }
 }
 
 #[test]

@@ -37,6 +37,7 @@ mod mcp_serving;
 mod meaning;
 mod memory;
 mod money;
+mod named_state;
 mod phone;
 mod pictures;
 mod plugins;

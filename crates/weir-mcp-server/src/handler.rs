@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse,
-    InitializeResult, InputResponses, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, SetLevelRequestMethod, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, InitializeResult, InputResponses, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, SetLevelRequestMethod,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -27,6 +27,7 @@ use crate::asking::is_newest;
 use crate::folders::{AskedFolders, KnownFolders, ask_folders};
 use crate::following::{CallScene, follow_call, resume_call};
 use crate::logging::{ConnectionLog, LogTeller};
+use crate::params::describe_wrong_params;
 use crate::prompting::{QUESTIONS_MAX, answer_prompt};
 use crate::subscribing::{LISTENERS_MAX, Subscriptions, accepted_filter, tell_listener};
 use crate::translate::{
@@ -208,6 +209,18 @@ impl ServerHandler for McpHandler {
         }
         self.log.set_level(log_level_of(params.level));
         Ok(())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let CustomRequest { method, params, .. } = request;
+        Err(match describe_wrong_params(&method, params.as_ref()) {
+            Some(why) => ErrorData::invalid_params(why, None),
+            None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
+        })
     }
 
     async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {

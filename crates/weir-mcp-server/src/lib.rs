@@ -8,16 +8,21 @@
 //! Reading order: `agent` (the port), `handler` (the protocol's requests), `following` (one call and its
 //! questions), `asking` (what a client can be asked, and how), `folders` (which it has open), `logging` (the lines
 //! that it wants to hear), `waiting` (calls whose client was asked to come back), `prompting` (prompts that lack
-//! words), `subscribing` (who is told of changes), `serve` (a client at two streams), `http` (clients over HTTP). Not here: sessions, gates and tools (`weir-install` has what stands behind the port).
+//! words), `subscribing` (who is told of changes), `params` (what is wrong with those of a request), `serve` (a client
+//! at two streams: `lines`, what each says in `messages`, several in one in `batches`), `http` (clients over HTTP). Not
+//! here: sessions, gates and tools (`weir-install` has what stands behind the port).
 
 mod agent;
 mod asking;
+mod batches;
 mod folders;
 mod following;
 mod handler;
 mod http;
 mod lines;
 mod logging;
+mod messages;
+mod params;
 mod prompting;
 mod serve;
 mod subscribing;

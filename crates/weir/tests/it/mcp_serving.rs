@@ -9,6 +9,7 @@ use weir_test_kit::{PATIENCE, RunningProgram, TestInstallation, wait_until};
 mod asking;
 mod folders;
 mod log;
+mod messages;
 mod reader;
 mod reading;
 

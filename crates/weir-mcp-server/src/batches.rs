@@ -1,0 +1,239 @@
+//! Batches: several messages as one array, and the answers to its requests as one array, which the revision
+//! 2025-03-26 of the protocol has and no later one. Not here: bytes (`lines`), and what a message means.
+
+use std::collections::HashSet;
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use serde_json::Value;
+
+use crate::messages::{INVALID_REQUEST, ReadMessage, read_entry, refusal_of};
+
+/// Messages of one batch.
+const MESSAGES_MAX: usize = 100;
+/// Batches whose requests are not all answered, at once.
+const BATCHES_MAX: usize = 100;
+
+/// The batches whose requests are not all answered.
+#[derive(Default)]
+pub(crate) struct OpenBatches {
+    open: Vec<OpenBatch>,
+}
+
+struct OpenBatch {
+    /// Its requests that are not answered.
+    waiting: HashSet<RequestId>,
+    /// The answers until now.
+    answers: Vec<Value>,
+}
+
+/// What a batch leads to at once.
+pub(crate) struct BegunBatch {
+    /// What is to be done, in the order of the batch.
+    pub(crate) messages: Vec<RxJsonRpcMessage<RoleServer>>,
+    /// The answer, where nothing is left to wait for.
+    pub(crate) answer: Option<Value>,
+}
+
+/// Where the answer to a request goes.
+pub(crate) enum AnswerPlace {
+    /// It is a line of its own.
+    OwnLine,
+    /// Its batch waits for others.
+    Waits,
+    /// It was the last of its batch: the whole array.
+    Whole(Value),
+}
+
+impl OpenBatches {
+    /// Takes the messages of a batch apart.
+    pub(crate) fn begin_batch(&mut self, entries: Vec<Value>) -> BegunBatch {
+        let why = match entries.len() {
+            0 => Some("Invalid request: a batch has at least one message".to_owned()),
+            many if many > MESSAGES_MAX => {
+                Some(format!("Invalid request: a batch has at most {MESSAGES_MAX} messages"))
+            }
+            _ if self.open.len() >= BATCHES_MAX => Some(format!(
+                "Invalid request: {BATCHES_MAX} batches are not answered yet; wait for one of them"
+            )),
+            _ => None,
+        };
+        if let Some(why) = why {
+            let answer = refusal_of(&Value::Null, INVALID_REQUEST, &why);
+            return BegunBatch { messages: Vec::new(), answer: Some(answer) };
+        }
+        let mut batch = OpenBatch { waiting: HashSet::new(), answers: Vec::new() };
+        let mut messages = Vec::new();
+        for entry in entries {
+            match read_entry(&entry) {
+                ReadMessage::Message(message) => match batch.refuse_message(&message, &entry) {
+                    Some(answer) => batch.answers.push(answer),
+                    None => messages.push(*message),
+                },
+                ReadMessage::Refused(answer) => batch.answers.push(answer),
+                ReadMessage::Nothing | ReadMessage::Batch(_) => {}
+            }
+        }
+        let answer = match batch.waiting.is_empty() {
+            true => batch.into_answer(),
+            false => {
+                self.open.push(batch);
+                None
+            }
+        };
+        BegunBatch { messages, answer }
+    }
+
+    /// Where this message, which is to be sent, goes.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    pub(crate) fn place_answer(
+        &mut self,
+        message: &TxJsonRpcMessage<RoleServer>,
+    ) -> serde_json::Result<AnswerPlace> {
+        let id = match message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        let Some(at) = id.and_then(|id| self.position_of(id)) else {
+            return Ok(AnswerPlace::OwnLine);
+        };
+        self.open[at].answers.push(serde_json::to_value(message)?);
+        Ok(match id.and_then(|id| self.give_up(at, id)) {
+            Some(whole) => AnswerPlace::Whole(whole),
+            None => AnswerPlace::Waits,
+        })
+    }
+
+    /// Forgets a request that this message takes back: it is never answered. Returns the answer to its batch,
+    /// where it was the last one that was waited for.
+    pub(crate) fn note_cancelled(
+        &mut self,
+        message: &RxJsonRpcMessage<RoleServer>,
+    ) -> Option<Value> {
+        let JsonRpcMessage::Notification(told) = message else { return None };
+        let ClientNotification::CancelledNotification(cancelled) = &told.notification else {
+            return None;
+        };
+        let id = cancelled.params.request_id.as_ref()?;
+        let at = self.position_of(id)?;
+        self.give_up(at, id)
+    }
+
+    fn position_of(&self, id: &RequestId) -> Option<usize> {
+        self.open.iter().position(|batch| batch.waiting.contains(id))
+    }
+
+    /// Waits no longer for the answer to a request of the batch at this place.
+    fn give_up(&mut self, at: usize, id: &RequestId) -> Option<Value> {
+        self.open[at].waiting.remove(id);
+        match self.open[at].waiting.is_empty() {
+            true => self.open.remove(at).into_answer(),
+            false => None,
+        }
+    }
+}
+
+impl OpenBatch {
+    /// Waits for the answer to a request; the refusal of one that can be no part of a batch.
+    fn refuse_message(
+        &mut self,
+        message: &RxJsonRpcMessage<RoleServer>,
+        entry: &Value,
+    ) -> Option<Value> {
+        let JsonRpcMessage::Request(request) = message else { return None };
+        let why = match &request.request {
+            ClientRequest::InitializeRequest(_) => "initialize is no part of a batch",
+            _ if self.waiting.insert(request.id.clone()) => return None,
+            _ => "two requests of the batch have the same id",
+        };
+        let why = format!("Invalid request: {why}");
+        Some(refusal_of(&entry["id"], INVALID_REQUEST, &why))
+    }
+
+    /// Nothing is said where nothing was asked.
+    fn into_answer(self) -> Option<Value> {
+        (!self.answers.is_empty()).then_some(Value::Array(self.answers))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ServerResult;
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(id: RequestId) -> TxJsonRpcMessage<RoleServer> {
+        JsonRpcMessage::response(ServerResult::empty(()), id)
+    }
+
+    fn ping(id: &Value) -> Value {
+        json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })
+    }
+
+    #[test]
+    fn r2_the_answers_to_a_batch_are_one_array_when_the_last_of_them_is_there() {
+        let mut batches = OpenBatches::default();
+        let silent = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let entries = vec![ping(&json!(1)), silent, json!(5), ping(&json!("b")), ping(&json!(1))];
+        let begun = batches.begin_batch(entries);
+        assert_eq!((begun.messages.len(), begun.answer), (3, None), "two pings and what is told");
+        let place = batches.place_answer(&answer(RequestId::Number(9))).expect("JSON");
+        assert!(matches!(place, AnswerPlace::OwnLine), "it is of no batch");
+        let place = batches.place_answer(&answer(RequestId::Number(1))).expect("JSON");
+        assert!(matches!(place, AnswerPlace::Waits));
+        let place = batches.place_answer(&answer(RequestId::String("b".into()))).expect("JSON");
+        let AnswerPlace::Whole(Value::Array(all)) = place else { panic!("it was the last") };
+        let ids: Vec<&Value> = all.iter().map(|one| &one["id"]).collect();
+        assert_eq!(ids, [&Value::Null, &json!(1), &json!(1), &json!("b")], "{all:?}");
+        assert_eq!(all[0]["error"]["code"], INVALID_REQUEST);
+        assert_eq!(all[1]["error"]["code"], INVALID_REQUEST, "the second of that id");
+        let place = batches.place_answer(&answer(RequestId::Number(1))).expect("JSON");
+        assert!(matches!(place, AnswerPlace::OwnLine), "the batch is over");
+    }
+
+    #[test]
+    fn r2_a_request_of_a_batch_that_is_taken_back_is_not_waited_for() {
+        let mut batches = OpenBatches::default();
+        let begun = batches.begin_batch(vec![ping(&json!(1)), ping(&json!(2))]);
+        assert_eq!(begun.messages.len(), 2);
+        let taken_back = json!({
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": { "requestId": 2 }
+        });
+        let ReadMessage::Message(taken_back) = read_entry(&taken_back) else {
+            panic!("it is a message")
+        };
+        assert_eq!(batches.note_cancelled(&taken_back), None, "one is waited for");
+        let place = batches.place_answer(&answer(RequestId::Number(1))).expect("JSON");
+        assert!(matches!(place, AnswerPlace::Whole(_)));
+    }
+
+    #[test]
+    fn r2_a_batch_of_nothing_or_of_too_much_is_refused_and_one_that_asks_nothing_is_not_answered() {
+        let mut batches = OpenBatches::default();
+        for entries in [Vec::new(), vec![ping(&json!(1)); MESSAGES_MAX + 1]] {
+            let begun = batches.begin_batch(entries);
+            let answer = begun.answer.expect("it is refused");
+            assert!(begun.messages.is_empty() && answer["id"].is_null(), "{answer}");
+            assert_eq!(answer["error"]["code"], INVALID_REQUEST, "{answer}");
+        }
+        let silent = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let begun = batches.begin_batch(vec![silent]);
+        assert_eq!((begun.messages.len(), begun.answer), (1, None));
+        let beginning = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                "protocolVersion": "2025-03-26", "capabilities": {},
+                "clientInfo": { "name": "a", "version": "1" }
+            }
+        });
+        let begun = batches.begin_batch(vec![beginning]);
+        assert!(begun.messages.is_empty(), "it is no part of a batch");
+        assert_eq!(begun.answer.expect("it is refused")[0]["id"], 1);
+    }
+}

@@ -50,7 +50,8 @@ pub use config_file::ConfigFile;
 pub use declare::{add_tool_declarations, tool_declaration_lines};
 pub use edit::{
     ConfigDraft, add_rule, allow_here, draft_with_value, draft_without_value, find_rules,
-    remove_rule, set_value, set_values, setting_value_as_json, unset_value, unset_values,
+    keys_set_by, listed_key, remove_rule, set_value, set_values, setting_value_as_json,
+    unset_value, unset_values,
 };
 pub use file::{insert, key_text, read_text};
 pub(crate) use guest::{narrower_mode, restrict_guest_config};

@@ -7,7 +7,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 use weir_core::governance::rules::RuleAction;
 
 use super::config_file::ConfigFile;
-use super::file::{ConfigLayer, read_text};
+use super::file::{ConfigLayer, SettingPath, key_text, read_text};
 use super::{RawRule, SettingOrigin, WorkspaceConfig};
 use crate::failure::usage;
 
@@ -274,6 +274,36 @@ fn key_parts(key: &str) -> anyhow::Result<Vec<String>> {
     let parts = toml_edit::Key::parse(key)
         .map_err(|_| usage(format!("{key:?} is not a key; write limits.max_iterations")))?;
     Ok(parts.iter().map(|part| part.get().to_owned()).collect())
+}
+
+/// The key as settings are listed by it: parts in quotes only where they need them.
+///
+/// # Errors
+/// It is no key.
+pub fn listed_key(key: &str) -> anyhow::Result<String> {
+    Ok(key_text(&key_parts(key)?))
+}
+
+/// The keys that a value sets, as somebody types it: of a table, those in it.
+///
+/// # Errors
+/// It is no key.
+pub fn keys_set_by(key: &str, value: &str) -> anyhow::Result<Vec<String>> {
+    let mut found = Vec::new();
+    push_value_keys(&mut key_parts(key)?, &setting_value_as_json(value), &mut found);
+    Ok(found)
+}
+
+fn push_value_keys(at: &mut SettingPath, value: &serde_json::Value, found: &mut Vec<String>) {
+    let serde_json::Value::Object(table) = value else {
+        found.push(key_text(at));
+        return;
+    };
+    for (name, value) in table {
+        at.push(name.clone());
+        push_value_keys(at, value, found);
+        at.pop();
+    }
 }
 
 /// A value as TOML; what is no TOML is text, so that nobody has to quote for the shell twice.

@@ -11,7 +11,7 @@ use weir_install::unusable::{check_config_draft, find_unusable_settings};
 use weir_tui::compose::editor;
 
 use crate::failure::usage;
-use crate::options::{ConfigCommand, ConfigSetArgs};
+use crate::options::{ConfigCommand, ConfigSetArgs, ConfigUnsetArgs};
 use crate::review::{ReviewOutcome, ReviewSubject, settle_review};
 use crate::terminal::{err_message, format_table, out_json, out_line};
 
@@ -37,9 +37,18 @@ pub(crate) async fn run_config_command(
         ConfigCommand::Accept(args) => return inbox::accept_setting(cx, &args).await,
         ConfigCommand::Reject(args) => return inbox::reject_setting(cx, &args).await,
         ConfigCommand::Show(flag) => show_settings(cx, flag.json)?,
-        ConfigCommand::Get { key, json } => get(cx, &key, json.json)?,
-        ConfigCommand::Set(args) => write_setting(cx, &args)?,
-        ConfigCommand::Unset(args) => unset::remove_setting(cx, &args)?,
+        ConfigCommand::Get { key, json } => {
+            get(cx, &config::listed_key(&key).unwrap_or(key), json.json)?;
+        }
+        // However its parts are quoted, it is the same key.
+        ConfigCommand::Set(args) => {
+            let key = config::listed_key(&args.key)?;
+            write_setting(cx, &ConfigSetArgs { key, ..args })?;
+        }
+        ConfigCommand::Unset(args) => {
+            let key = config::listed_key(&args.key)?;
+            unset::remove_setting(cx, &ConfigUnsetArgs { key, ..args })?;
+        }
         ConfigCommand::Edit { project } => edit_config_file(cx, project)?,
         ConfigCommand::Path(flag) => show_config_paths(cx, flag.json)?,
         ConfigCommand::Schema => out_json(&config::settings_schema())?,
@@ -139,11 +148,13 @@ fn write_setting(cx: &InstallationContext, args: &ConfigSetArgs) -> anyhow::Resu
     let again = cx.reloaded_in_folder(&cx.folder)?;
     let ours = path.display().to_string();
     // Where another file cannot be read, that is said above.
-    let origin = again.config().ok().map(|config| config.origin_of_key(&args.key));
-    if let Some(origin) = origin.filter(|origin| !origin.to_string().starts_with(&ours)) {
+    let read = again.config().ok();
+    let keys = config::keys_set_by(&args.key, &args.value)?;
+    let mut origins = keys.iter().filter_map(|key| Some((key, read?.origin_of_key(key))));
+    let beaten = origins.find(|(_, origin)| !origin.to_string().starts_with(&ours));
+    if let Some((key, origin)) = beaten {
         err_message(&format!(
-            "warning: {} is set in {ours}, but {origin} takes precedence here",
-            args.key
+            "warning: {key} is set in {ours}, but {origin} takes precedence here"
         ));
     }
     match args.json.json {

@@ -285,6 +285,47 @@ fn c8_set_keeps_comments_and_checks_first() {
 }
 
 #[test]
+fn c8_a_key_in_quotes_and_a_table_are_set_without_a_warning() {
+    let house = TestInstallation::new();
+    for (key, value, listed) in [
+        ("models.'acme/large'.window", "64000", "models.\"acme/large\".window"),
+        ("\"limits\".'max_iterations'", "7", "limits.max_iterations"),
+        (
+            "models.\"acme/large\".price",
+            "{ input = 1, output = 2 }",
+            "models.\"acme/large\".price.input",
+        ),
+        (
+            "providers.\"acme\"",
+            "{ dialect = \"openai-chat\", base_url = \"https://llm.example.org/v1\" }",
+            "providers.acme.dialect",
+        ),
+    ] {
+        let said = house.run(&["config", "set", key, value]);
+        assert_eq!((said.status, said.err.as_str()), (0, ""), "{key}");
+        let origin = entry(&house, listed)["origin"].clone();
+        let place = house.user_config().display().to_string();
+        assert!(origin.as_str().is_some_and(|of| of.starts_with(&place)), "{listed}: {origin}");
+    }
+    assert_eq!(entry(&house, "'limits'.\"max_iterations\"")["value"], 7);
+    // A file above it is named, by the key in the table that it sets.
+    house.write(
+        &house.project_config(),
+        "[models.\"acme/large\".price]\ninput = 3.0\noutput = 4.0\n",
+    );
+    house.ok(&["trust", "--yes"]);
+    let table = "{ input = 1, output = 2 }";
+    let said = house.run(&["config", "set", "models.'acme/large'.price", table]);
+    let warning = "warning: models.\"acme/large\".price.input is set in";
+    assert!(said.err.contains(warning) && said.err.contains("takes precedence"), "{}", said.err);
+    // Quotes are no way around what checks rules.
+    let said = house.usage_error(&["config", "set", "\"permissions\".allow", "[\"*\"]"]);
+    assert!(said.contains("weir permissions add"), "{said}");
+    let said = house.ok(&["config", "unset", "\"limits\".max_iterations"]);
+    assert!(said.starts_with("limits.max_iterations is removed from"), "{said}");
+}
+
+#[test]
 fn c8_of_many_changes_at_once_none_is_lost() {
     let house = TestInstallation::new();
     let before = "profile = \"code\"\n[permissions]\nallow = [\"Shell(old)\"]\n";

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize as _;
 use serde_json::Value;
 use weir_core::governance::rules::{RuleAction, RuleOrigin};
 use weir_core::profile::PermissionMode;
@@ -31,6 +32,7 @@ mod guest;
 mod hook;
 mod idle;
 mod made;
+mod mismatch;
 mod narrow;
 mod plugins;
 mod proposed;
@@ -430,8 +432,8 @@ impl WorkspaceConfig {
             self.rules.extend(layer.rules.iter().cloned());
             self.hooks.extend(layer.hooks.iter().cloned());
         }
-        self.settings = serde_json::from_value(merged)
-            .map_err(|error| usage(format!("the settings do not fit together: {error}")))?;
+        self.settings = Settings::deserialize(&merged)
+            .map_err(|error| usage(self.describe_misfit(&merged, &error)))?;
         // One file's hooks must not push out another's: they guard.
         self.settings.hooks.clear();
         for hook in &self.hooks {
@@ -446,6 +448,17 @@ impl WorkspaceConfig {
         let mut config = WorkspaceConfig::merge_unchecked(&[layer])?;
         check::leave_out_parts(&mut config);
         config.check_merged().map(drop)
+    }
+
+    /// Why these values are no settings: where the one stands that does not fit.
+    fn describe_misfit(&self, merged: &Value, error: &serde_json::Error) -> String {
+        match mismatch::describe_merged_mismatch(merged, error) {
+            Some((key, problem)) => match check::origin_of_setting(self, &key) {
+                SettingOrigin::BuiltIn => format!("{key} {problem}"),
+                origin => format!("{origin}: {key} {problem}"),
+            },
+            None => format!("the settings do not fit together: {error}"),
+        }
     }
 
     /// What one source alone would say.

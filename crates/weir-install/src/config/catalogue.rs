@@ -40,11 +40,70 @@ pub(super) struct SettingDescription {
     schema: Value,
 }
 
-/// Walks the schema with everything inlined.
-pub(super) fn describe_all_settings() -> Vec<SettingDescription> {
+/// Choices of a value that are told.
+const CHOICES_TOLD_MAX: usize = 12;
+
+/// The schema with everything inlined.
+fn inlined_schema() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12();
     let settings = settings.with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<Settings>().to_value();
+    settings.into_generator().into_root_schema_for::<Settings>().to_value()
+}
+
+/// What is to be written for a key, in words; `None`: nothing is known of it.
+pub(super) fn expected_value(key: &[String]) -> Option<String> {
+    let schema = inlined_schema();
+    let of_key = key.iter().try_fold(&schema, |schema, part| schema_below(schema, part))?;
+    let mut words = Vec::new();
+    push_expected_words(of_key, &mut words);
+    words.dedup();
+    words.truncate(CHOICES_TOLD_MAX);
+    (!words.is_empty()).then(|| words.join(" or "))
+}
+
+/// What a table of this schema has under a name.
+fn schema_below<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+    let branches = ["anyOf", "oneOf"].iter().filter_map(|many| schema.get(*many)?.as_array());
+    schema
+        .get("properties")
+        .and_then(|properties| properties.get(name))
+        .or_else(|| schema.get("additionalProperties").filter(|of| of.is_object()))
+        .or_else(|| branches.flatten().find_map(|branch| schema_below(branch, name)))
+}
+
+fn push_expected_words(schema: &Value, words: &mut Vec<String>) {
+    if let Some(value) = schema.get("const") {
+        words.push(value.to_string());
+        return;
+    }
+    if let Some(Value::Array(values)) = schema.get("enum") {
+        words.extend(values.iter().filter(|value| !value.is_null()).map(Value::to_string));
+        return;
+    }
+    let branches = ["anyOf", "oneOf"].iter().filter_map(|many| schema.get(*many)?.as_array());
+    for branch in branches.flatten() {
+        push_expected_words(branch, words);
+    }
+    let types = match schema.get("type") {
+        Some(Value::Array(types)) => types.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    let word = |one: &Value| match one.as_str()? {
+        "boolean" => Some("true or false"),
+        "integer" => Some("a whole number"),
+        "number" => Some("a number"),
+        "string" => Some("text in quotes"),
+        "array" => Some("a list"),
+        "object" => Some("a table"),
+        _ => None,
+    };
+    words.extend(types.iter().filter_map(word).map(String::from));
+}
+
+/// Walks the schema with everything inlined.
+pub(super) fn describe_all_settings() -> Vec<SettingDescription> {
+    let schema = inlined_schema();
     let defaults = serde_json::to_value(Settings::default()).unwrap_or_default();
     let mut found = Vec::new();
     walk_schema(&schema, &defaults, &mut Vec::new(), &mut found);

@@ -55,7 +55,7 @@ fn check_hooks(config: &WorkspaceConfig) -> Result<(), String> {
 
 /// Where the value of `key` stands; for a whole table, where its first value does; for a field of a
 /// table that was written as an array, where that does.
-fn origin_of_setting(config: &WorkspaceConfig, key: &str) -> SettingOrigin {
+pub(super) fn origin_of_setting(config: &WorkspaceConfig, key: &str) -> SettingOrigin {
     let below = format!("{key}.");
     let mut set = config.set_keys();
     let found = set.find(|(name, _)| *name == key || name.starts_with(&below));

@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 use weir_core::governance::rules::{RuleAction, RuleOrigin};
 use weir_engine::regular_file::read_regular_file;
 
+use super::mismatch::describe_file_mismatch;
 use super::{RawHook, RawRule, SettingOrigin, Settings};
 use crate::environment::ProcessEnvironment;
 use crate::failure::usage;
@@ -63,7 +64,10 @@ impl ConfigLayer {
             format!("{}:{line}: {}", path.display(), first_line(error.message()))
         };
         // Types and unknown keys first: the typed struct knows them all.
-        toml::from_str::<Settings>(text).map_err(|e| wrong(&e))?;
+        toml::from_str::<Settings>(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| line_of(text, &span));
+            format!("{}:{line}: {}", path.display(), describe_file_mismatch(text, &error))
+        })?;
         let json: Value = toml::from_str(text).map_err(|e| wrong(&e))?;
         let table = DeTable::parse(text).map_err(|e| wrong(&e))?;
         refuse_endless_numbers(path, text, table.get_ref())?;

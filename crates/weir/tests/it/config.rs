@@ -80,7 +80,9 @@ fn c8_unknown_keys_and_wrong_types_are_errors_with_file_and_line() {
     for (text, line, word) in [
         ("modle = \"x/y\"\n", 1, "unknown field `modle`"),
         ("\n[limits]\nmax_iteration = 3\n", 3, "unknown field `max_iteration`"),
-        ("[limits]\nmax_iterations = \"many\"\n", 2, "invalid type"),
+        ("[limits]\nmax_iterations = \"many\"\n", 2, "limits.max_iterations: invalid type"),
+        ("[context]\n\nhandles = false\n", 3, "context.handles: invalid type; write \"auto\" or"),
+        ("context = false\n", 1, "context: invalid type: boolean `false`; write a table"),
         ("permission = \"everything\"\n", 1, "everything"),
         ("[limits]\n\nrun_timeout = \"soon\"\n", 3, "is not a duration"),
         ("a = \n", 1, ""),

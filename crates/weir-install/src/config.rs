@@ -36,6 +36,7 @@ mod mismatch;
 mod narrow;
 mod plugins;
 mod proposed;
+mod readable;
 #[cfg(test)]
 mod reference;
 mod search;
@@ -65,6 +66,7 @@ pub(crate) use narrow::exceeds_thinking;
 pub use narrow::{WithheldPart, WithheldSetting};
 pub use plugins::PluginSettings;
 pub use proposed::{AcceptanceBounds, check_proposed_setting};
+pub use readable::ReadableConfig;
 pub(crate) use search::search_engine_address;
 pub use serve_mcp::{ApprovalWay, ClientRoots, ClientTrust, McpServeSettings};
 pub use servers::{
@@ -283,6 +285,15 @@ pub struct WorkspaceConfig {
     origins: BTreeMap<String, SettingOrigin>,
 }
 
+/// What files and variables set, each by itself.
+#[derive(Debug, Clone, Default)]
+struct SourceLayers {
+    user: Option<ConfigLayer>,
+    environment: Option<ConfigLayer>,
+    project: Option<ConfigLayer>,
+    here: Option<ConfigLayer>,
+}
+
 /// What the sources of settings say.
 #[derive(Debug, Default)]
 pub(crate) struct ConfigSources {
@@ -317,8 +328,21 @@ impl WorkspaceConfig {
         trusted: bool,
         made: &BrowserSettings,
     ) -> anyhow::Result<WorkspaceConfig> {
-        let user = files.read_layer(&files.user, SettingOrigin::User)?;
-        let mut environment = ConfigLayer::of_environment(environment)?;
+        let sources = SourceLayers {
+            user: files.read_layer(&files.user, SettingOrigin::User)?,
+            environment: ConfigLayer::of_environment(environment)?,
+            project: files.read_layer(&files.project, SettingOrigin::Project)?,
+            here: files.read_here()?,
+        };
+        WorkspaceConfig::combine_sources(sources, trusted, made)
+    }
+
+    fn combine_sources(
+        sources: SourceLayers,
+        trusted: bool,
+        made: &BrowserSettings,
+    ) -> anyhow::Result<WorkspaceConfig> {
+        let SourceLayers { user, mut environment, project, here } = sources;
         // The variable is the installation's: nobody sets more for themselves.
         let bounds = made::stack_layers([user.as_ref(), environment.as_ref()]);
         let made = made::browser_layers(made, Some(&bounds))?;
@@ -328,7 +352,6 @@ impl WorkspaceConfig {
         if let Some(layer) = environment.as_mut().filter(|_| is_stored) {
             layer.values.remove(CALLS.map(String::from).as_slice());
         }
-        let project = files.read_layer(&files.project, SettingOrigin::Project)?;
         let mut config = WorkspaceConfig { is_narrowed: !trusted, ..WorkspaceConfig::default() };
         let project = match (project, trusted) {
             (Some(project), false) => {
@@ -351,7 +374,6 @@ impl WorkspaceConfig {
             (None, _) => None,
         };
         config.warnings.extend(made.notes);
-        let here = files.read_here()?;
         let layers = [user, Some(made.installation), Some(made.person), project, here, environment];
         let layers: Vec<ConfigLayer> = layers.into_iter().flatten().collect();
         if !layers.is_empty() {

@@ -13,7 +13,7 @@ use weir_providers::catalogue::ModelCatalogue;
 use weir_providers::transport::ModelTransport;
 use weir_store::SqliteStore;
 
-use crate::config::{BrowserSettings, ConfigDraft, ConfigFiles, WorkspaceConfig};
+use crate::config::{BrowserSettings, ConfigDraft, ConfigFiles, ReadableConfig, WorkspaceConfig};
 use crate::declared_server::{DeclaredServer, DeclaredServers};
 use crate::environment::{ProcessEnvironment, WeirFolders};
 use crate::failure::usage;
@@ -67,6 +67,14 @@ pub struct InstallationContext {
     pub transport: Arc<OnceLock<Arc<ModelTransport>>>,
     /// What local servers said of the windows of their models.
     pub windows: Arc<LocalModelWindows>,
+}
+
+/// The surroundings of a command that only shows something.
+pub struct LookingContext {
+    /// With the settings that can be read.
+    pub cx: InstallationContext,
+    /// What is wrong with the others, each once: file, line, key.
+    pub problems: Vec<String>,
 }
 
 /// Folders that the person names; what is `None` is found out.
@@ -358,6 +366,42 @@ impl InstallationContext {
             }
         }
         Ok(self.config.get_or_init(|| config))
+    }
+
+    /// The settings as far as they can be read, for what only shows something: nothing is begun with them.
+    pub fn readable_config(&self) -> ReadableConfig {
+        let error = match self.config() {
+            Ok(config) => return ReadableConfig { config: config.clone(), problems: Vec::new() },
+            Err(error) => error,
+        };
+        let mut readable = WorkspaceConfig::load_readable(
+            &self.config_files(),
+            &self.environment,
+            self.is_trusted(),
+            &self.browser_settings(),
+        );
+        if self.is_guest() {
+            crate::config::restrict_guest_config(&mut readable.config);
+        }
+        // Whoever looks must know that it is not all.
+        if readable.problems.is_empty() {
+            readable.problems.push(error.to_string());
+        }
+        readable
+    }
+
+    /// The same program for what only shows something, with the settings that can be read.
+    ///
+    /// # Errors
+    /// The folder does not exist any more.
+    pub fn for_looking(&self) -> anyhow::Result<LookingContext> {
+        let ReadableConfig { config, problems } = self.readable_config();
+        let cx = InstallationContext {
+            config: OnceLock::from(config),
+            draft: self.draft.clone(),
+            ..self.in_folder(&self.folder)?
+        };
+        Ok(LookingContext { cx, problems })
     }
 
     /// Keeps an allow rule that a person gave for always: in their own rules for this project. A file

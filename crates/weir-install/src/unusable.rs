@@ -79,7 +79,9 @@ pub fn find_unusable_settings(cx: &InstallationContext) -> Vec<UnusableSetting> 
         let error = cx.config().and(all).err();
         found.extend(error.as_ref().map(UnusableSetting::describe_unreadable));
     }
-    // What one source gets wrong does not keep the others from being looked at.
+    // What one source gets wrong does not keep the others from being looked at, and is told once.
+    let looking = cx.for_looking().ok();
+    let cx = looking.as_ref().map_or(cx, |looking| &looking.cx);
     let together = sources.together.unwrap_or_default();
     match models::catalogue_of_complete_providers(&together.settings) {
         Ok((catalogue, incomplete)) => {

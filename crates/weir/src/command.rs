@@ -3,11 +3,14 @@
 use std::process::ExitCode;
 
 use weir_core::ids::Timestamp;
+use weir_core::view::plain::visible_text;
+use weir_install::context::InstallationContext;
 use weir_install::environment::ProcessEnvironment;
 
 use crate::failure::usage;
 use crate::named_state::check_named_state;
 use crate::options::{CliCommand, CliOptions, SessionsCommand};
+use crate::terminal::err_message;
 
 mod acp;
 pub(crate) mod agents;
@@ -121,6 +124,20 @@ pub(crate) async fn run_command(
         CliCommand::Completions { shell } => manual::print_shell_completions(shell),
         CliCommand::Man(args) => manual::print_manual_page(&args),
     }
+}
+
+/// The surroundings of a command that only shows something: what cannot be read of the settings is told once,
+/// and left out.
+fn context_for_looking(cx: &InstallationContext) -> anyhow::Result<InstallationContext> {
+    let looking = cx.for_looking()?;
+    for problem in &looking.problems {
+        err_message(&format!(
+            "warning: {}; nothing of that file counts here. Correct that line (`weir config path` \
+             shows the files)",
+            visible_text(problem)
+        ));
+    }
+    Ok(looking.cx)
 }
 
 fn current_timestamp() -> Timestamp {

@@ -10,6 +10,7 @@ use weir_install::context::InstallationContext;
 use weir_install::models;
 use weir_install::secrets::{self, DeclaredSecret};
 
+use crate::command::context_for_looking;
 use crate::failure::usage;
 use crate::options::AuthCommand;
 use crate::terminal::{format_table, out_json, out_line, read_hidden};
@@ -76,6 +77,7 @@ fn save_provider_key(cx: &InstallationContext, provider: &str) -> anyhow::Result
 }
 
 fn list_provider_keys(cx: &InstallationContext, as_json: bool) -> anyhow::Result<()> {
+    let cx = &context_for_looking(cx)?;
     let catalogue = models::load_catalogue(cx)?;
     let keys = cx.provider_keys()?;
     let mut rows = Vec::new();

@@ -57,7 +57,12 @@ pub(crate) async fn run_config_command(
 }
 
 fn show_settings(cx: &InstallationContext, as_json: bool) -> anyhow::Result<()> {
-    let config = cx.config()?;
+    let readable = cx.readable_config();
+    let (config, problems) = (&readable.config, readable.problems.join("\n"));
+    // A list without what a file sets would be taken for all of it.
+    if as_json && !problems.is_empty() {
+        return Err(usage(problems));
+    }
     let entries = setting_entries(config);
     for withheld in &config.withheld {
         err_message(&format!("warning: {withheld}"));
@@ -83,7 +88,14 @@ fn show_settings(cx: &InstallationContext, as_json: bool) -> anyhow::Result<()> 
         text.push_str(&format!("{line}\n    {}\n", entry.description));
     }
     text.push_str(&format!("\n{trust}\n"));
-    out_line(&text)
+    out_line(&text)?;
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(usage(format!(
+            "{problems}\nwhat is set there is left out above; correct that line (`weir config path` \
+             shows the files, `weir config edit` opens your own)"
+        ))),
+    }
 }
 
 /// A value as it would stand in the file.

@@ -94,7 +94,19 @@ pub(crate) async fn run_doctor(
     args: DoctorArgs,
 ) -> anyhow::Result<ExitCode> {
     let mut findings = check_configuration(cx);
-    findings.extend(keys_and_endpoints(cx, args.offline).await);
+    // What is wrong with the settings is said; the rest is looked at with what can be read.
+    let looking = cx.for_looking()?;
+    let cx = &looking.cx;
+    // An address may stand in what cannot be read: nobody else is told a key in its place.
+    let is_whole = looking.problems.is_empty();
+    if !is_whole && !args.offline {
+        findings.push(note_finding(
+            "endpoints",
+            "none was contacted, because the settings cannot all be read",
+            "correct them first",
+        ));
+    }
+    findings.extend(keys_and_endpoints(cx, args.offline || !is_whole).await);
     findings.extend(check_key_store(cx));
     findings.push(check_web_search(cx));
     findings.extend(check_command_sandbox(cx));

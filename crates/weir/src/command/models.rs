@@ -8,6 +8,7 @@ use weir_install::context::InstallationContext;
 use weir_install::models;
 use weir_providers::catalogue::{ModelCatalogue, Vendor};
 
+use crate::command::context_for_looking;
 use crate::command::prices::run_prices_command;
 use crate::failure::{exit, failure_with_status, usage};
 use crate::options::{ModelsArgs, ModelsCommand};
@@ -21,6 +22,9 @@ pub(crate) async fn list_models(
     if let Some(ModelsCommand::Prices(prices)) = &args.command {
         return run_prices_command(cx, prices);
     }
+    // Who asks an endpoint must know its address: that takes all of the settings.
+    let looking = if args.probe { None } else { Some(context_for_looking(cx)?) };
+    let cx = looking.as_ref().unwrap_or(cx);
     let catalogue = models::load_catalogue(cx)?;
     if let Some(name) = &args.provider
         && catalogue.find_vendor(name).is_none()

@@ -7,6 +7,7 @@ use weir_install::catalogue::profiles::{described, tools};
 use weir_install::context::InstallationContext;
 use weir_install::profiles::{LoadedProfile, find_profile, load_all_profiles};
 
+use crate::command::context_for_looking;
 use crate::options::ProfilesCommand;
 use crate::terminal::{format_table, out_json, out_line};
 
@@ -15,6 +16,7 @@ pub(crate) fn run_profiles_command(
     cx: &InstallationContext,
     command: ProfilesCommand,
 ) -> anyhow::Result<ExitCode> {
+    let cx = &context_for_looking(cx)?;
     match command {
         ProfilesCommand::List(flag) => {
             let profiles = load_all_profiles(cx)?;

@@ -20,7 +20,7 @@ use weir_install::usage::{
 };
 use weir_install::wording::timestamp_text;
 
-use crate::command::current_timestamp;
+use crate::command::{context_for_looking, current_timestamp};
 use crate::failure::usage;
 use crate::options::{UsageArgs, UsageBy};
 use crate::terminal::{format_table, out_json, out_line};
@@ -67,6 +67,7 @@ pub(crate) async fn show_usage(
 ) -> anyhow::Result<ExitCode> {
     let (from, to) = wanted_days(&args)?;
     let filter = UsageFilter { from: Some(from.to_string()), to: Some(to.to_string()) };
+    let cx = &context_for_looking(cx)?;
     let store = cx.local_store()?;
     let rows = store.usage_rows(&filter).await?;
     let sessions = read_sessions_usage(store.as_ref(), &filter, SESSIONS_MAX).await?;

@@ -12,6 +12,7 @@ use weir_engine::workspace::Workspace;
 use weir_install::context::InstallationContext;
 use weir_install::wiring;
 
+use crate::command::context_for_looking;
 use crate::failure::usage;
 use crate::options::WorkflowsCommand;
 use crate::terminal::{format_table, out_json, out_line};
@@ -21,6 +22,7 @@ pub(crate) async fn run_workflows_command(
     cx: &InstallationContext,
     command: WorkflowsCommand,
 ) -> anyhow::Result<ExitCode> {
+    let cx = &context_for_looking(cx)?;
     let workspace = cx.open_workspace()?;
     let folder = workspace.root().display().to_string();
     let marks = cx.local_store()?.file_marks(&folder).await?;

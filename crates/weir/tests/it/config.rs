@@ -72,7 +72,7 @@ fn c8_environment_beats_project_beats_user_beats_built_in() {
     let chosen = chosen.with_variable("WEIR_MODEL", "openai/c");
     assert_eq!(chosen.ok(&["config", "get", "model"]), "openai/c\n");
     let wrong = TestInstallation::new().with_variable("WEIR_MAX_TOOL_CALLS", "many");
-    assert!(wrong.usage_error(&["config", "show"]).contains("WEIR_MAX_TOOL_CALLS"));
+    assert!(wrong.usage_error(&["config", "show", "--json"]).contains("WEIR_MAX_TOOL_CALLS"));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn c8_unknown_keys_and_wrong_types_are_errors_with_file_and_line() {
     ] {
         let house = TestInstallation::new();
         house.write(&house.user_config(), text);
-        let said = house.usage_error(&["config", "show"]);
+        let said = house.usage_error(&["config", "show", "--json"]);
         let place = format!("{}:{line}:", house.user_config().display());
         assert!(said.contains(&place) && said.contains(word), "{text:?} -> {said}");
         let run = house.usage_error(&["permissions", "list"]);

@@ -211,7 +211,7 @@ fn g11_mistakes_in_settings_are_told_with_file_and_line() {
             "\n[[hooks.PreToolUse]]\ncommand = \"true\"\n\n[[hooks.PreToolUse]]\ncommand = \"true\"\n{settings}\n"
         );
         house.write(&house.user_config(), &text);
-        let said = house.usage_error(&["config", "show"]);
+        let said = house.usage_error(&["config", "show", "--json"]);
         let line = if words.contains("maybe") || words.contains("colour") { 7 } else { 5 };
         let place = format!("{}:{line}:", house.user_config().display());
         assert!(said.contains(words), "{settings}: {said}");
@@ -223,7 +223,7 @@ fn g11_mistakes_in_settings_are_told_with_file_and_line() {
         ("Later", "command = \"true\"", "is no event"),
     ] {
         house.write(&house.user_config(), &format!("[[hooks.{event}]]\n{rest}\n"));
-        let said = house.usage_error(&["config", "show"]);
+        let said = house.usage_error(&["config", "show", "--json"]);
         assert!(said.contains(words), "{said}");
     }
 }

@@ -13,6 +13,7 @@ mod bundled_workflows;
 mod cli_small;
 mod clock;
 mod config;
+mod config_mistakes;
 mod context;
 mod decisions;
 mod detached;

@@ -253,7 +253,7 @@ async fn m5_a_demoted_recipe_gets_another_chance_by_a_person() {
 fn m5_settings_are_checked_and_a_workspace_widens_none() {
     let house = TestInstallation::new();
     house.write(&house.user_config(), "[recipes]\nfloor = 1.5\n");
-    let said = house.usage_error(&["config", "show"]);
+    let said = house.usage_error(&["config", "show", "--json"]);
     assert!(said.contains("config.toml:2: recipes.floor is 1.5: set 0 to 1"), "{said}");
     house.write(&house.user_config(), "[recipes]\nfloor = 0.7\nlearn = false\n");
     let project = "[recipes]\naccept_learned = true\nlearn = true\nfloor = 0.1\n";

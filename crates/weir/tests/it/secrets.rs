@@ -143,7 +143,7 @@ fn z7_mistakes_in_a_declaration_are_named_with_their_place() {
         ("[secrets.hub]\nenv = \"T\"\nhosts = [\"a.example\"]\nvalue = \"v\"\n", "unknown field"),
     ] {
         house.write(&house.user_config(), text);
-        let error = house.usage_error(&["auth", "list"]);
+        let error = house.usage_error(&["config", "get", "model"]);
         assert!(error.contains(said) && error.contains("config.toml:"), "{text}: {error}");
     }
     let text = "[secrets.hub]\nenv = \"NOT_SET\"\nhosts = [\"a.example\"]\n";

@@ -37,6 +37,9 @@ pub struct SessionConfig {
     pub rules: RuleSet,
     /// Every bound.
     pub limits: Limits,
+    /// File and line of the budget in USD, where a workspace's file set it and not the person (L4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_place: Option<String>,
     /// The tools that the model is told of, in a fixed order; no other may be called.
     pub tools: Arc<Vec<ToolSpec>>,
     /// Tools of which the model is told the names only: callable once `find_tool` has loaded them
@@ -100,6 +103,7 @@ impl SessionConfig {
             permission: PermissionMode::default(),
             rules: RuleSet::default(),
             limits: Limits::default(),
+            budget_place: None,
             tools: Arc::default(),
             deferred: Arc::default(),
             condensing: CondensingSettings::default(),
@@ -122,6 +126,14 @@ impl SessionConfig {
     /// is told the names.
     pub fn all_tools(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().chain(self.deferred.iter())
+    }
+
+    /// The budget of a run in USD, with who set it where that was not the person.
+    pub(crate) fn budget_in_words(&self) -> String {
+        match &self.budget_place {
+            Some(place) => format!("the budget in USD that {place} sets (limits.budget_usd)"),
+            None => "a budget in USD".to_owned(),
+        }
     }
 
     /// Whether foreign words are kept beside the context (U6): where the agent can open them.

@@ -204,6 +204,8 @@ fn changed_settings_text(old: &SessionConfig, new: &SessionConfig) -> String {
         attended,
         guards,
         own_addresses,
+        // The bound itself says whether it differs.
+        budget_place: _,
         // Spent or not, it was given when the session began.
         answer: _,
         // What was told stays told, whatever a later program would allow.

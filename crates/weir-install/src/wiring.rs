@@ -443,6 +443,7 @@ pub fn session_options_with(
     let session = SessionConfig {
         workspace: workspace.root().display().to_string(),
         limits,
+        budget_place: spending::budget_place(config, wishes, &limits),
         profile: profile.profile,
         model: info.as_ref().clone(),
         routing: routing::session_routing(cx, wishes, kept, &named)?,

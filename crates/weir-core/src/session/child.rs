@@ -86,6 +86,8 @@ pub fn child_config(
         deferred: of(&own.deferred),
         rules,
         limits,
+        // A share of the parent's budget is as little the person's as that is.
+        budget_place: parent.budget_place.clone(),
         depth,
         condensing: CondensingSettings { enabled: false, ..parent.condensing },
         memory: MemoryPolicy { off: true, ..MemoryPolicy::default() },

@@ -208,9 +208,10 @@ impl RunState {
         }
         if limit.limit == LimitName::BudgetUsd && config.model.price.is_none() {
             let text = format!(
-                "The price of {} is unknown, so a budget in USD cannot be held. Give its price in \
-                 the config, or a budget in tokens.",
-                config.model.model
+                "The price of {} is unknown, so {} cannot be held. Give its price in the config, or \
+                 a budget in tokens.",
+                config.model.model,
+                config.budget_in_words()
             );
             return (RunStatus::Budget, text);
         }

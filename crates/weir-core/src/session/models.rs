@@ -245,8 +245,12 @@ impl SessionConfig {
         };
         let run_is_held = limits.budget_usd.is_some() && limits.budget_tokens.is_none();
         if ready.model.price.is_none() && (run_is_held || limits.session_usd.is_some()) {
+            let budget = match run_is_held {
+                true => self.budget_in_words(),
+                false => "a budget in USD".to_owned(),
+            };
             return Err(format!(
-                "the price of {} is not known, and a budget in USD holds here (`weir models prices` sets it)",
+                "the price of {} is not known, and {budget} holds here (`weir models prices` sets it)",
                 ready.model.model
             ));
         }

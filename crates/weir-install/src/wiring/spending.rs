@@ -9,6 +9,7 @@ use weir_engine::ports::{Model, ServerSpending, SpendingCap, SpendingCaps};
 use weir_engine::spending::{SharedSpending, capped_model};
 
 use super::{SessionOverrides, SystemClock};
+use crate::config::{SettingOrigin, WorkspaceConfig};
 use crate::context::InstallationContext;
 use crate::profiles::LoadedProfile;
 
@@ -42,6 +43,23 @@ pub(super) fn limits_with_caps(
         Some(_) | None => (),
     }
     Ok(limits)
+}
+
+/// File and line of the budget that holds, where the workspace's file sets it: whoever did not set it learns
+/// why a run ends.
+pub(super) fn budget_place(
+    config: &WorkspaceConfig,
+    wishes: &SessionOverrides,
+    limits: &Limits,
+) -> Option<String> {
+    let budget = limits.budget_usd.filter(|_| wishes.budget_usd.is_none())?;
+    let is_of_settings = config.settings.limits.budget_usd.is_some_and(|set| set <= budget);
+    match config.origin_of_key("limits.budget_usd") {
+        SettingOrigin::Project(_, line) if is_of_settings => {
+            Some(format!(".weir/config.toml:{line}"))
+        }
+        _ => None,
+    }
 }
 
 /// The caps that a session has in common with others.

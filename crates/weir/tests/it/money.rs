@@ -287,3 +287,23 @@ fn r11_a_price_that_is_set_later_brings_a_session_back_to_its_cap() {
     let why = finished(&output)["error"].as_str().unwrap_or_default().to_owned();
     assert!(why.contains("session_usd is reached: 0.2020 of 0.15"), "{why}");
 }
+
+#[test]
+fn l4_a_file_of_the_workspace_that_sets_a_budget_is_named_where_the_budget_ends_a_run() {
+    let acme = vendor(1_000, 0);
+    let unpriced = house(&acme, "", "");
+    unpriced.write(&unpriced.project_config(), "[limits]\nbudget_usd = 0.5\n");
+    let said = run(&unpriced, &["Hi."]);
+    let error = finished(&said)["error"].to_string();
+    assert_eq!((said.status, asked(&acme)), (3, 0), "{}", said.err);
+    assert!(error.contains("price of acme/large is unknown"), "{error}");
+    assert!(error.contains(".weir/config.toml:2 sets (limits.budget_usd)"), "{error}");
+    // The person's own word is none of the file's.
+    let said = run(&unpriced, &["--budget-usd", "0.4", "Hi."]);
+    let error = finished(&said)["error"].to_string();
+    assert!(error.contains("so a budget in USD cannot be held"), "{error}");
+    let own = house(&acme, "", "[limits]\nbudget_usd = 0.5\n");
+    let said = run(&own, &["Hi."]);
+    let error = finished(&said)["error"].to_string();
+    assert!(error.contains("so a budget in USD cannot be held"), "{error}");
+}

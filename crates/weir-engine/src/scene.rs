@@ -25,7 +25,7 @@ mod surroundings;
 mod tests;
 mod vault;
 
-pub use chain::InstructionSet;
+pub use chain::{InstructionSet, find_unreadable_instructions};
 pub use deeper::NestedInstructions;
 pub(crate) use lookout::{SceneGatherer, hold_marks};
 pub use person::{SOUL_CHARS_MAX, USER_CHARS_MAX, own_text};

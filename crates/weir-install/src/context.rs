@@ -146,6 +146,13 @@ impl InstallationContext {
         (self.notifier.notify)(text);
     }
 
+    /// The same, once in this program.
+    pub fn notify_once(&self, text: &str) {
+        if is_new(text) {
+            self.notify(text);
+        }
+    }
+
     /// The same program in another folder: the workspace of a session that is taken up again.
     ///
     /// # Errors
@@ -352,17 +359,15 @@ impl InstallationContext {
         if self.is_guest() {
             crate::config::restrict_guest_config(&mut config);
         }
-        for warning in config.warnings.iter().filter(|warning| is_new(warning)) {
-            self.notify(&format!("warning: {warning}"));
+        for warning in &config.warnings {
+            self.notify_once(&format!("warning: {warning}"));
         }
         if !self.is_trusted() {
             let found = trust::find_governed_files(&self.folder);
             let offers =
                 found.and_then(|found| trust::collect_trust_offers(&config.withheld, &found));
-            if let Some(notice) = trust::untrusted_notice(self.workspace_trust(), &offers)
-                .filter(|notice| is_new(notice))
-            {
-                self.notify(&notice);
+            if let Some(notice) = trust::untrusted_notice(self.workspace_trust(), &offers) {
+                self.notify_once(&notice);
             }
         }
         Ok(self.config.get_or_init(|| config))
@@ -448,9 +453,7 @@ impl InstallationContext {
                 "keys in the system keyring cannot be used: {why} (`weir auth list` shows which; a \
                  provider's variable works without it)"
             );
-            if is_new(&warning) {
-                self.notify(&format!("warning: {warning}"));
-            }
+            self.notify_once(&format!("warning: {warning}"));
         }
         Ok(self.keys.get_or_init(|| keys))
     }

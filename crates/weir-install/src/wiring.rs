@@ -48,6 +48,7 @@ mod guards;
 pub mod guest;
 mod helper_endpoint;
 mod idle;
+mod instructions;
 mod made;
 pub mod mcp;
 mod mcp_ask;
@@ -418,6 +419,7 @@ pub fn session_options_with(
     let permission = choose_permission_mode(config, wishes, kept, &profile);
     let info = model.info();
     warn_without_tools(cx, &info, kept);
+    instructions::warn_of_no_files(cx, workspace.root());
     let ToolLoading { loaded: mut tools, deferred } =
         load_session_tools(&toolbox, &profile.profile, permission, &info);
     let limits = spending::limits_with_caps(cx, wishes, &profile, &info)?;

@@ -3,6 +3,7 @@
 //! workspace.
 //! Not here: how one is read, and those of folders below.
 
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use weir_core::tool::{PathAccess, PathPlace};
@@ -17,6 +18,8 @@ use super::reading::{InstructionFile, InstructionLocation, InstructionReader};
 pub(super) const INSTRUCTIONS_MAX: usize = 40_000;
 /// Names of instruction files. A folder may have each; one that says the same is told once.
 pub(super) const INSTRUCTION_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// Files of the person's own folder that are told to every agent.
+const OWN_FILES: [&str; 3] = ["AGENTS.md", "SOUL.md", "USER.md"];
 /// Largest files that are compared.
 const SAME_BYTES_MAX: u64 = 1 << 20;
 /// Where the rules of a workspace stand.
@@ -60,6 +63,30 @@ impl InstructionSet {
         let mut chain: Vec<InstructionFile> = chain.into_iter().flatten().collect();
         chain.splice(0..0, unseen);
         InstructionSet { rules: rules.into_iter().flatten().collect(), chain }
+    }
+}
+
+/// What stands in the place of a file that instructs, and is none: its path and what it is. `person` is the
+/// person's own folder.
+pub fn find_unreadable_instructions(
+    root: &Path,
+    person: Option<&Path>,
+) -> Vec<(PathBuf, &'static str)> {
+    let own = person.into_iter().flat_map(|folder| OWN_FILES.map(|name| folder.join(name)));
+    let folders = repository_folders_above(root).into_iter().chain([root.to_path_buf()]);
+    let chain = folders.flat_map(|folder| INSTRUCTION_FILES.map(|name| folder.join(name)));
+    own.chain(chain).filter_map(|path| kind_of_no_file(&path).map(|kind| (path, kind))).collect()
+}
+
+/// What is at this path, where it is there and no file: nobody waits for a pipe, and a folder says nothing.
+fn kind_of_no_file(path: &Path) -> Option<&'static str> {
+    let found = path.metadata().ok()?.file_type();
+    match () {
+        () if found.is_file() => None,
+        () if found.is_dir() => Some("a folder"),
+        () if found.is_fifo() => Some("a named pipe"),
+        () if found.is_socket() => Some("a socket"),
+        () => Some("a device"),
     }
 }
 
@@ -199,6 +226,12 @@ fn chain_files(
     let mut told: Vec<PathBuf> = Vec::new();
     for name in INSTRUCTION_FILES {
         let file = root.join(name);
+        if let Some(kind) = kind_of_no_file(&file) {
+            // For the person to see; for the model it is not there.
+            let refused = InstructionFile::with_refusal(name, format!("it is {kind}"));
+            unseen.push(InstructionFile { text: String::new(), ..refused });
+            continue;
+        }
         if !file.is_file() || told.iter().any(|other| says_the_same(other, &file)) {
             continue;
         }

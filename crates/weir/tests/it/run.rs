@@ -535,3 +535,22 @@ fn x1_no_file_of_a_result_stays_after_a_limit_or_a_failure() {
         assert!(!house.at("work/.weir/tmp").exists(), "{name}");
     }
 }
+
+#[test]
+fn m2_a_pipe_in_the_place_of_instructions_is_said_once_and_not_waited_for() {
+    let house = house("says: Done.\n");
+    let pipe = house.at("work/AGENTS.md");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    house.write("work/CLAUDE.md/note.md", "A folder.\n");
+    house.write("config/weir/AGENTS.md", "Be kind.\n");
+    let said = run(&house, &["Do it."]);
+    assert_eq!((said.status, said.out.as_str()), (0, "Done.\n"), "{}", said.err);
+    for words in ["AGENTS.md is a named pipe and instructs nobody", "CLAUDE.md is a folder"] {
+        assert_eq!(said.err.matches(words).count(), 1, "{words}: {}", said.err);
+    }
+    // What would be told says why it is not.
+    let dry = run(&house, &["--dry-run", "Do it."]).out;
+    assert!(dry.contains("AGENTS.md") && dry.contains("it is a named pipe"), "{dry}");
+    assert!(!dry.contains("[left out: it is a named pipe]"), "the model is told nothing: {dry}");
+}

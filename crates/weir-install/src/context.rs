@@ -455,6 +455,13 @@ impl InstallationContext {
             );
             self.notify_once(&format!("warning: {warning}"));
         }
+        let unread = keys.unread_outdated_in_keyring().into_iter().collect::<Vec<_>>().join(", ");
+        if !unread.is_empty() {
+            self.notify_once(&format!(
+                "warning: older keys in the system keyring cannot be read ({unread}): they count no \
+                 more, and texts are not cleaned of them; unlock it and run `weir auth remove NAME`"
+            ));
+        }
         Ok(self.keys.get_or_init(|| keys))
     }
 

@@ -15,6 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use weir_core::secret::Secret;
+use weir_engine::regular_file::read_regular_file;
 use weir_providers::catalogue::{ModelCatalogue, Vendor};
 
 use crate::config::KeyStore;
@@ -44,6 +45,8 @@ pub struct ProviderKeys {
     keyring: Result<Keyring, String>,
     /// Why keys of the keyring could not be read.
     keyring_problem: Option<String>,
+    /// Those of the keyring that count no more, by id, as far as they could be read.
+    outdated: BTreeMap<String, Secret>,
     /// Where a new key goes.
     store: KeyStore,
 }
@@ -113,10 +116,11 @@ impl ProviderKeys {
             names: KeyringNames::default(),
             keyring,
             keyring_problem: None,
+            outdated: BTreeMap::new(),
             store: KeyStore::default(),
         };
         keys.read_lists()?;
-        keys.keyring_problem = keys.read_keyring().err();
+        keys.read_keyring();
         Ok(keys)
     }
 
@@ -155,6 +159,12 @@ impl ProviderKeys {
         self.names.outdated.values().map(String::as_str).collect()
     }
 
+    /// Those of them that could not be read: no text can be cleaned of them.
+    pub fn unread_outdated_in_keyring(&self) -> BTreeSet<&str> {
+        let listed = self.names.outdated.iter();
+        listed.filter(|(id, _)| !self.outdated.contains_key(*id)).map(|(_, name)| &**name).collect()
+    }
+
     /// Names of keys that only the keyring has and that could not be read.
     pub fn unread_in_keyring(&self) -> impl Iterator<Item = &str> {
         let names = self.names.names.keys().map(String::as_str);
@@ -182,31 +192,40 @@ impl ProviderKeys {
         }
     }
 
-    /// Takes in what the keyring alone has. The first failure ends it, so that a keyring that does not
-    /// answer costs one wait.
-    fn read_keyring(&mut self) -> Result<(), String> {
+    /// Takes in what the keyring alone has, and what counts no more there: texts are cleaned of that too.
+    /// The first failure ends it, so that a keyring that does not answer costs one wait.
+    fn read_keyring(&mut self) {
+        let item = |name: &String, id: &String| KeyringItem { name: name.clone(), id: id.clone() };
         let listed = self.names.names.iter().filter(|(name, _)| !self.in_file.contains(*name));
-        let wanted: Vec<KeyringItem> =
-            listed.map(|(name, id)| KeyringItem { name: name.clone(), id: id.clone() }).collect();
+        let mut wanted: Vec<KeyringItem> = listed.map(|(name, id)| item(name, id)).collect();
+        let counting = wanted.len();
+        wanted.extend(self.names.outdated.iter().map(|(id, name)| item(name, id)));
         if wanted.is_empty() {
-            return Ok(());
+            return;
         }
-        let keyring = self.keyring.as_ref().map_err(Clone::clone)?;
-        let found = read_remembered_keys(keyring, &wanted)?;
+        let keyring = self.keyring.as_ref().map_err(Clone::clone);
+        let found = match keyring.and_then(|keyring| read_remembered_keys(keyring, &wanted)) {
+            Ok(found) => found,
+            Err(why) => {
+                self.keyring_problem = (counting > 0).then_some(why);
+                return;
+            }
+        };
         let mut gone = Vec::new();
-        for (item, key) in wanted.into_iter().zip(found) {
-            match key {
-                Some(key) => drop(self.kept.insert(item.name, key)),
-                None => gone.push(item.name),
+        for (at, (item, key)) in wanted.into_iter().zip(found).enumerate() {
+            match (key, at < counting) {
+                (Some(key), true) => drop(self.kept.insert(item.name, key)),
+                (Some(key), false) => drop(self.outdated.insert(item.id, key)),
+                (None, true) => gone.push(item.name),
+                (None, false) => {}
             }
         }
-        match gone.is_empty() {
-            true => Ok(()),
-            false => Err(format!(
+        self.keyring_problem = (!gone.is_empty()).then(|| {
+            format!(
                 "it has no key for {} any more; save it again with `weir auth set`",
                 gone.join(", ")
-            )),
-        }
+            )
+        });
     }
 
     /// Where the key that is kept under this name is; where there is none, the file that it could be in.
@@ -279,7 +298,8 @@ impl ProviderKeys {
     ) -> Vec<String> {
         /// Words of the environment shorter than this are left alone: they would tear up texts.
         const LENGTH_MIN: usize = 8;
-        let mut secrets: Vec<String> = self.kept.values().map(|k| k.reveal().to_owned()).collect();
+        let kept = self.kept.values().chain(self.outdated.values());
+        let mut secrets: Vec<String> = kept.map(|key| key.reveal().to_owned()).collect();
         for vendor in catalogue.vendors() {
             secrets.extend(
                 vendor
@@ -346,7 +366,10 @@ fn read_keys_file(path: &Path) -> Result<BTreeMap<String, Secret>, String> {
         let path = path.display();
         return Err(format!("can be read by other users; run `chmod 600 {path}`"));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let bytes = read_regular_file(path, FILE_BYTES_MAX)
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| "is not text; remove it and use `weir auth set`".to_owned())?;
     // Neither the parser's excerpt nor a value may appear in the message: they are keys.
     toml::from_str(&text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use weir_engine::regular_file::read_regular_file;
+
 /// Largest list, in bytes.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
 /// Keys on it that count: each is asked for when the program starts.
@@ -51,21 +53,16 @@ impl KeyringNames {
 
     /// Reads it; none is an empty one.
     pub(super) fn read_list(path: &Path) -> Result<KeyringNames, String> {
-        let size = match std::fs::metadata(path) {
-            Ok(found) if found.is_file() => found.len(),
-            Ok(_) => return Err("is not a file".into()),
+        let bytes = match read_regular_file(path, FILE_BYTES_MAX) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::default());
             }
             Err(error) => return Err(format!("cannot be read: {error}")),
         };
-        let read = match size <= FILE_BYTES_MAX {
-            true => std::fs::read_to_string(path),
-            false => Err(std::io::ErrorKind::FileTooLarge.into()),
-        };
-        let text = read.map_err(|error| format!("cannot be read: {error}"))?;
-        let list: KeyringNames = toml::from_str(&text)
-            .map_err(|_| "is not a list of names; correct it or remove it".to_owned())?;
+        let list = String::from_utf8(bytes).ok().and_then(|text| toml::from_str(&text).ok());
+        let list: KeyringNames =
+            list.ok_or_else(|| "is not a list of names; correct it or remove it".to_owned())?;
         match list.names.len() {
             0..=NAMES_MAX => Ok(list),
             count => Err(format!("has {count} names; {NAMES_MAX} is the most")),

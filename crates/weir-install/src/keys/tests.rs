@@ -129,6 +129,41 @@ fn r9_keys_of_the_keyring_are_kept_from_texts() {
 }
 
 #[test]
+fn r9_z7_texts_are_cleaned_of_an_older_key_where_the_keyring_can_be_read() {
+    let desk = Desk::new();
+    desk.save(KeyStore::Auto, "a", "sk-older-0123456789").expect("kept");
+    desk.begin("locked");
+    desk.save(KeyStore::Auto, "a", "sk-newer-0123456789").expect("the file takes it");
+    let secret = |keys: &ProviderKeys| {
+        keys.secret_values(ModelCatalogue::built_in(), &ProcessEnvironment::of(&[]))
+    };
+    let locked = desk.keys(KeyStore::Auto);
+    assert_eq!(secret(&locked), ["sk-newer-0123456789"]);
+    assert!(locked.unread_outdated_in_keyring().contains("a"), "that is said");
+    assert_eq!(locked.keyring_problem(), None, "no key that counts is missing");
+    desk.end("locked");
+    let open = desk.keys(KeyStore::Auto);
+    assert_eq!(secret(&open), ["sk-newer-0123456789", "sk-older-0123456789"]);
+    assert!(open.unread_outdated_in_keyring().is_empty());
+    assert!(open.outdated_in_keyring().contains("a"));
+    assert_eq!(open.kept_key("a").map(Secret::reveal), Some("sk-newer-0123456789"));
+}
+
+#[test]
+fn r9_a_pipe_in_the_place_of_a_list_is_not_waited_for() {
+    let desk = Desk::new();
+    for name in ["keyring.toml", "keys.toml"] {
+        let path = desk.at("config").join(name);
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+        assert!(made.success());
+        let read = ProviderKeys::read_beside(&desk.dirs(), Err("there is none".into()));
+        let why = read.expect_err("it is no file").to_string();
+        assert!(why.contains(name), "{why}");
+        std::fs::remove_file(&path).expect("it is there");
+    }
+}
+
+#[test]
 fn r9_a_locked_keyring_is_told_and_an_older_key_in_it_counts_no_more() {
     let desk = Desk::new();
     desk.save(KeyStore::Auto, "a", "sk-old").expect("kept");

@@ -3,10 +3,11 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_core::secret::Secret;
 use weir_engine::ports::SearchEngineKind;
 use weir_install::context::InstallationContext;
+use weir_install::keys::ProviderKeys;
 use weir_install::models;
 use weir_install::secrets::{self, DeclaredSecret};
 
@@ -111,7 +112,8 @@ fn list_provider_keys(cx: &InstallationContext, as_json: bool) -> anyhow::Result
             })
         });
         let servers = servers.iter().map(|server| json!({ "server": server, "has_token": true }));
-        return out_json(&rows.chain(secrets).chain(servers).collect::<Vec<_>>());
+        let of_keyring = keyring_rows(keys);
+        return out_json(&rows.chain(secrets).chain(servers).chain(of_keyring).collect::<Vec<_>>());
     }
     let lines = rows.iter().map(|(vendor, source)| {
         let how = match (source, vendor.key_env.first()) {
@@ -131,16 +133,44 @@ fn list_provider_keys(cx: &InstallationContext, as_json: bool) -> anyhow::Result
         vec![format!("server {server}"), format!("token saved{place}")]
     };
     let lines = lines.chain(servers.into_iter().map(token));
+    let lines = lines.chain(keyring_lines(keys));
+    out_line(&format_table(&lines.collect::<Vec<_>>()))
+}
+
+/// What the keyring has of which no row of a provider or server can tell, as lines.
+fn keyring_lines(keys: &ProviderKeys) -> Vec<Vec<String>> {
     let unread = keys
         .unread_in_keyring()
         .map(|name| vec![format!("{name} in the system keyring"), "cannot be read now".to_owned()]);
+    let unknown = keys.unread_outdated_in_keyring();
     let outdated = keys.outdated_in_keyring().into_iter().map(|name| {
         let how =
             format!("counts no more; `weir auth remove {name}` clears it once it is unlocked");
+        let how = match unknown.contains(name) {
+            true => format!("{how}; until then no text is cleaned of it"),
+            false => how,
+        };
         vec![format!("older {name} in the system keyring"), how]
     });
-    let lines = lines.chain(unread).chain(outdated);
-    out_line(&format_table(&lines.collect::<Vec<_>>()))
+    unread.chain(outdated).collect()
+}
+
+/// The same for programs: keys that cannot be read now, and
+/// those that count no more.
+fn keyring_rows(keys: &ProviderKeys) -> Vec<Value> {
+    let unread = keys.unread_in_keyring().map(|name| {
+        json!({
+            "keyring_key": name,
+            "counts": true,
+            "is_readable": false,
+            "why": keys.keyring_problem(),
+        })
+    });
+    let unknown = keys.unread_outdated_in_keyring();
+    let outdated = keys.outdated_in_keyring().into_iter().map(|name| {
+        json!({ "keyring_key": name, "counts": false, "is_readable": !unknown.contains(name) })
+    });
+    unread.chain(outdated).collect()
 }
 
 /// A secret as a line: its name, its hosts, where it is or why it cannot be had.

@@ -247,6 +247,14 @@ fn check_key_store(cx: &InstallationContext) -> Vec<DoctorFinding> {
             "unlock it, or save them again with `weir auth set`",
         ));
     }
+    let unread = keys.unread_outdated_in_keyring().into_iter().collect::<Vec<_>>().join(", ");
+    if !unread.is_empty() {
+        findings.push(note_finding(
+            "older keys in the system keyring",
+            format!("{unread} cannot be read: no text is cleaned of them"),
+            "unlock it, then run `weir auth remove NAME` for each",
+        ));
+    }
     findings
 }
 

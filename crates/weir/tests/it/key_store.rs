@@ -1,6 +1,7 @@
 //! Where keys are kept, as commands set it and say it, on a machine without a session bus. Not here: a real
 //! keyring (`tests/outside/keyring.sh`).
 
+use serde_json::json;
 use weir_test_kit::TestInstallation;
 
 const KEY: &str = "sk-marker-0123456789";
@@ -43,7 +44,7 @@ fn r9_the_setting_says_where_keys_are_kept() {
     assert!(doctor.out.contains("BROKEN  new keys are kept in"), "{}", doctor.out);
 
     let house = store_is("vault");
-    let said = house.usage_error(&["auth", "list"]);
+    let said = house.usage_error(&["config", "get", "model"]);
     for words in ["config.toml", "vault", "auto", "file", "keyring"] {
         assert!(said.contains(words), "{words}: {said}");
     }
@@ -61,8 +62,25 @@ fn r9_keys_that_a_keyring_has_and_that_cannot_be_read_are_named() {
     for words in ["anthropic in the system keyring", "older gemini in the system keyring"] {
         assert!(listed.out.contains(words), "{}", listed.out);
     }
+    assert!(listed.out.contains("no text is cleaned of it"), "{}", listed.out);
+    assert!(listed.err.contains("texts are not cleaned of them"), "{}", listed.err);
+    let rows = house.json(&["auth", "list", "--json"]);
+    let of = |name: &str| {
+        let mut rows = rows.as_array().expect("a list").iter();
+        rows.find(|row| row["keyring_key"] == name).cloned().unwrap_or_default()
+    };
+    let unread = of("anthropic");
+    assert_eq!(
+        (&unread["counts"], &unread["is_readable"]),
+        (&json!(true), &json!(false)),
+        "{rows}"
+    );
+    assert!(unread["why"].is_string(), "{unread}");
+    let outdated = json!({ "keyring_key": "gemini", "counts": false, "is_readable": false });
+    assert_eq!(of("gemini"), outdated, "{rows}");
     let doctor = house.run(&["doctor", "--offline"]).out;
     assert!(doctor.contains("note    keys in the system keyring: "), "{doctor}");
+    assert!(doctor.contains("note    older keys in the system keyring: gemini"), "{doctor}");
     // A backup that is to have keys says which it has not.
     let archive = house.at("b.tar.gz").display().to_string();
     let backup = house.run(&["backup", "--keys", &archive]);

@@ -12,6 +12,7 @@ mod condense;
 mod container;
 mod cost;
 mod database_away;
+mod editor;
 mod files;
 mod live;
 mod mail;

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use weir_core::event::{CancelCause, Event, RunFinished, RunStatus};
 use weir_core::ids::SessionId;
 use weir_core::session::child;
@@ -38,10 +37,13 @@ mod keyboard;
 #[cfg(test)]
 pub(super) mod offscreen;
 mod pictures;
+mod signals;
 mod wishes;
 
 pub(super) use ask::ApprovalAnswerer;
 pub(super) use face::{HeadlessOutput, OutputOptions};
+use signals::RunSignals;
+pub(super) use signals::TerminationSignals;
 
 /// What is run.
 enum RunTarget {
@@ -242,7 +244,7 @@ impl RunInProgress {
             std::mem::take(&mut self.seen),
         );
         face.announce_session();
-        let mut signals = TerminationSignals::new()?;
+        let mut signals = RunSignals::new()?;
         let mut updates = self.handle.listen_to_updates(self.known);
         if let Some(saying) = saying {
             let by = self.by.clone().unwrap_or_else(|| wiring::principal_name(cx));
@@ -256,18 +258,19 @@ impl RunInProgress {
         }
         let mut asking = ask::TerminalAsker::new(self.asks);
         self.open.iter().for_each(|asked| asking.hear_fact(cx, asked));
-        let mut by_signal = None;
         let finished = loop {
             let woken = tokio::select! {
                 biased;
-                code = signals.next() => RunWakeup::Signal(code),
+                code = signals.every.next() => RunWakeup::Signal(code),
                 answer = asking.next_answer() => RunWakeup::Answer(answer),
                 update = updates.next() => RunWakeup::Update(update?),
             };
             match woken {
-                RunWakeup::Signal(code) if by_signal.is_some() => return Ok(ExitCode::from(code)),
+                RunWakeup::Signal(code) if signals.first.is_some() => {
+                    return Ok(ExitCode::from(code));
+                }
                 RunWakeup::Signal(code) => {
-                    by_signal = Some(code);
+                    signals.first = Some(code);
                     let name = if code == exit::TERMINATED { "SIGTERM" } else { "SIGINT" };
                     let cancel = self.handle.cancel_run(CancelCause::Cancelled, name).await;
                     if cancel.is_err() {
@@ -291,7 +294,7 @@ impl RunInProgress {
                 }
             }
         };
-        self.finish_run(cx, finished, &mut face, by_signal).await
+        self.finish_run(cx, finished, &mut face, signals).await
     }
 
     async fn finish_run(
@@ -299,10 +302,15 @@ impl RunInProgress {
         cx: &InstallationContext,
         finished: Option<RunFinished>,
         face: &mut HeadlessOutput,
-        by_signal: Option<u8>,
+        mut signals: RunSignals,
     ) -> anyhow::Result<ExitCode> {
         let session = self.handle.id().clone();
-        let closed = self.handle.close().await;
+        // What is told when a session ends may take its time, and who presses Ctrl-C again does not wait.
+        let closed = tokio::select! {
+            biased;
+            code = signals.next_second() => return Ok(ExitCode::from(code)),
+            closed = self.handle.close() => closed,
+        };
         if finished.as_ref().is_some_and(|f| f.status.is_over()) {
             leftovers::remove_results(&self.workspace, &session);
         }
@@ -320,7 +328,7 @@ impl RunInProgress {
             ));
         };
         face.show_run_end(&finished)?;
-        Ok(ExitCode::from(run_exit_code(finished.status, by_signal)))
+        Ok(ExitCode::from(run_exit_code(finished.status, signals.first)))
     }
 }
 
@@ -363,29 +371,6 @@ fn run_exit_code(status: RunStatus, by_signal: Option<u8>) -> u8 {
         RunStatus::NeedsInput | RunStatus::Denied => exit::PERSON,
         RunStatus::Paused => exit::PAUSED,
         RunStatus::Cancelled => by_signal.unwrap_or(exit::INTERRUPTED),
-    }
-}
-
-/// SIGINT and SIGTERM.
-pub(super) struct TerminationSignals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl TerminationSignals {
-    pub(super) fn new() -> anyhow::Result<TerminationSignals> {
-        Ok(TerminationSignals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    /// The exit status of the signal that came.
-    pub(super) async fn next(&mut self) -> u8 {
-        tokio::select! {
-            _ = self.interrupt.recv() => exit::INTERRUPTED,
-            _ = self.terminate.recv() => exit::TERMINATED,
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use weir_test_kit::{CommandOutput, RunningProgram, TestInstallation};
+use weir_test_kit::{CommandOutput, RunningProgram, TestInstallation, wait_until};
 
 /// A house with a workspace file and a script.
 fn house(script: &str) -> TestInstallation {
@@ -335,6 +335,38 @@ fn l14_sigint_cancels_cleanly_and_exits_130_sigterm_143() {
         assert_eq!(lines.last().expect("lines")["status"], "cancelled", "{lines:?}");
         assert_eq!(output.status, expected);
     }
+}
+
+#[test]
+fn f2_a_second_interrupt_does_not_wait_for_what_is_still_told_at_the_end() {
+    let house = house("says: Done.\n\nsays: And on.\n");
+    let (begun, go) = (house.at("begun"), house.at("go"));
+    let hook = format!(
+        "[[hooks.SessionEnd]]\ncommand = \"touch '{}'; while [ ! -e '{}' ]; do sleep 0.1; done\"\n\
+         timeout = 600\n",
+        begun.display(),
+        go.display()
+    );
+    house.write(&house.user_config(), &hook);
+    let script = house.script_model();
+    for (signal, expected) in [("-INT", 130), ("-TERM", 143)] {
+        let _ = std::fs::remove_file(&begun);
+        let mut run = house.start(&["run", "-m", &script, "--output", "jsonl", "x"]);
+        run.wait_for("run.finished", 1);
+        wait_until("the hook runs", || if begun.exists() { Ok(()) } else { Err("not yet") });
+        // The run is over, so the first one has nothing to cancel; the hook is still waited for.
+        run.signal(signal);
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(run.exit_status(), None, "{}", run.text());
+        let status = wait_until("another one ends it", || {
+            run.signal(signal);
+            run.exit_status().ok_or("it waits")
+        });
+        assert_eq!(status, expected, "{}", run.text());
+    }
+    // What was done is kept, and the session goes on.
+    house.write(&go, "");
+    assert_eq!(house.ok(&["run", "-m", &script, "--continue", "y"]), "And on.\n");
 }
 
 #[test]

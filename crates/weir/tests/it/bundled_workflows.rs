@@ -1,7 +1,9 @@
 //! The workflows that come with the program (R7), on a real repository: what the model is told, and that
 //! what it then does lands there. Not here: workflows of the workspace and the person.
 
-use weir_test_kit::{TestInstallation, run_git};
+use std::os::unix::fs::PermissionsExt;
+
+use weir_test_kit::{TestInstallation, run_git, wait_until};
 
 /// A repository with one commit and one change to it.
 fn changed_repository(script: &str) -> TestInstallation {
@@ -97,6 +99,58 @@ fn r7_pr_is_told_to_force_nothing_and_names_what_a_person_opens() {
          says: Nothing to open: this is main and has no remote.\n",
     );
     assert!(run(&house, "auto-edit", "/pr into main").starts_with("Nothing to open"));
+}
+
+/// Stands in for GitHub's program, which needs an account: it keeps what it was told.
+fn with_gh(house: TestInstallation) -> TestInstallation {
+    let (gh, told) = (house.at("bin/gh"), house.at("gh-was-told"));
+    let script = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$@\" > '{}'\necho https://example.org/harbour/pull/1\n",
+        told.display()
+    );
+    house.write(&gh, &script);
+    std::fs::set_permissions(&gh, PermissionsExt::from_mode(0o755)).expect("it is there");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", house.at("bin").display());
+    house.with_variable("PATH", &path)
+}
+
+#[test]
+fn r7_pr_pushes_and_opens_a_request_after_a_persons_yes() {
+    let opens = "git push -q -u origin lamp && gh pr create --base main --title 'The lamp goes off' \
+                 --body 'Tried by hand.'";
+    let opens = serde_json::json!({ "command": opens, "outside_sandbox": true });
+    let house = with_gh(changed_repository(&format!(
+        "expect: body \"Open a pull request for the branch that is checked out.\"\n\
+         calls: run_shell {{\"command\": \"git log --oneline main..HEAD && git remote\"}}\n\n\
+         expect: result \"The lamp goes off\"\n\
+         expect: result \"origin\"\n\
+         calls: run_shell {opens}\n\n\
+         expect: result \"https://example.org/harbour/pull/1\"\n\
+         says: Opened.\n"
+    )));
+    let far = house.at("far.git");
+    let git = |args: &[&str]| run_git(&house.work(), args);
+    git(&["clone", "-q", "--bare", ".", &far.display().to_string()]);
+    git(&["remote", "add", "origin", &far.display().to_string()]);
+    git(&["switch", "-q", "-c", "lamp"]);
+    git(&["commit", "-q", "-a", "-m", "The lamp goes off"]);
+    let script = house.script_model();
+    let flags = ["--permission", "auto-edit", "--ask-elsewhere"];
+    let run = house.start(&[&["run", "-m", &script], &flags[..], &["/pr"]].concat());
+    let asked = wait_until("the push is asked about", || {
+        let open = house.json(&["approvals", "list", "--json"]);
+        open["approvals"].get(0).cloned().ok_or(open)
+    });
+    assert!(asked["summary"].as_str().is_some_and(|words| words.contains("git push")), "{asked}");
+    assert_eq!(run_git(&far, &["branch", "--list", "lamp"]), "", "nothing has left yet");
+    assert_eq!(house.read("gh-was-told"), None);
+    house.ok(&["approvals", "answer", asked["approval"].as_str().expect("an id"), "once"]);
+    let said = run.wait_for_end();
+    assert_eq!((said.status, said.out.as_str()), (0, "Opened.\n"), "{}", said.err);
+    assert_eq!(run_git(&far, &["log", "--format=%s", "lamp"]), "The lamp goes off\nfirst\n");
+    let told = house.read("gh-was-told").expect("it was called");
+    assert!(told.starts_with("pr\ncreate\n--base\nmain\n"), "{told}");
 }
 
 #[test]

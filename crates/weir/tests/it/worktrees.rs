@@ -121,6 +121,44 @@ fn r7_a_merge_that_does_not_fit_changes_nothing() {
     assert!(house.ok(&["worktrees", "list"]).starts_with("No worktrees"));
 }
 
+/// Files that a merge takes over where it is to last a while.
+const MANY: usize = 300;
+
+#[test]
+fn r7_a_merge_that_is_killed_is_made_whole_by_the_next_one() {
+    // How many files are in the project when it is killed.
+    for at in [0, 1, MANY / 2] {
+        let made = format!("mkdir n && for i in $(seq {MANY}); do echo $i > n/$i; done");
+        let made = ("run_shell", json!({ "command": made }));
+        let house = house(&[write("a.txt", "ONE\ntwo\nthree\nfour\nfive\n"), made]);
+        let (status, said) = run(&house, &["--worktree=fix"]);
+        assert_eq!(status, 0, "{said}");
+        house.write("work/a.txt", "one\ntwo\nthree\nfour\nFIVE\n");
+        let here = || -> Vec<usize> {
+            let files = std::fs::read_dir(house.at("work/n")).into_iter().flatten().flatten();
+            files.filter_map(|file| file.file_name().to_str()?.parse().ok()).collect()
+        };
+        let mut merging = house.start(&["worktrees", "merge", "fix"]);
+        wait_until("it takes files over, or is done", || {
+            let is_time = here().len() >= at || merging.exit_status().is_some();
+            is_time.then_some(()).ok_or("not yet")
+        });
+        merging.kill();
+        for number in here() {
+            let text = read(&house, &format!("n/{number}"));
+            assert_eq!(text, format!("{number}\n"), "a file is there whole or not at all");
+        }
+        let mine = read(&house, "a.txt");
+        assert!(mine.ends_with("four\nFIVE\n"), "what the person wrote is there: {mine}");
+        house.ok(&["worktrees", "merge", "fix"]);
+        assert_eq!(read(&house, "a.txt"), "ONE\ntwo\nthree\nfour\nFIVE\n");
+        assert_eq!(here().len(), MANY, "killed at {at}");
+        house.ok(&["audit", "verify"]);
+        // Refused where anything of the copy is not in the project.
+        house.ok(&["worktrees", "drop", "fix"]);
+    }
+}
+
 #[test]
 fn r7_a_script_can_be_run_after_a_merge_and_a_link_hinders_it() {
     let house = house(&[write("tool.sh", "#!/bin/sh\n"), write("b.txt", "b\n")]);

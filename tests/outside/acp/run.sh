@@ -44,6 +44,7 @@ allowed() {
   acpx --approve-all --format json exec "Write." >"$scratch/out" || { cat "$scratch/out"; return 1; }
   grep -q 'It is written' "$scratch/out" || { cat "$scratch/out"; return 1; }
   [ "$(cat "$scratch/work/a.txt")" = one ] || return 1
+  grep -q '"type":"diff"' "$scratch/out" || { cat "$scratch/out"; return 1; }
   valid initialize session/new session/prompt session/request_permission session/update tool_call
 }
 
@@ -68,6 +69,37 @@ SCRIPT
   acpx --approve-all --format quiet "And now?" | grep -q 'Hello again' || return 1
   acpx sessions close || return 1
   valid session/new session/prompt session/set_mode
+}
+
+# The agent is killed between two prompts of a session that is kept, and stopped in a third one.
+killed_and_stopped() {
+  local try
+  play <<'SCRIPT'
+says: Hello.
+
+says: Hello again.
+
+error: hang
+says: Never.
+SCRIPT
+  acpx --approve-all sessions new || return 1
+  acpx --approve-all --format quiet "Hello?" | grep -q 'Hello' || return 1
+  kill -9 "$(cat "$record.agent")" || return 1
+  # Until the client has noticed: what it sends to a program that has just gone is its own to send again.
+  sleep 1
+  # Another session would begin with the first words of the script.
+  acpx --approve-all --format quiet "And now?" | grep -q 'Hello again' || return 1
+  acpx --approve-all --format json "Wait." >"$scratch/out" &
+  started+=($!)
+  for try in $(seq 300); do
+    ! grep -q 'Wait\.' "$record" || break
+    sleep 0.1
+  done
+  acpx cancel || return 1
+  wait "${started[-1]}" || { cat "$scratch/out"; return 1; }
+  grep -q '"stopReason":"cancelled"' "$scratch/out" || { cat "$scratch/out"; return 1; }
+  acpx sessions close || return 1
+  valid session/prompt session/resume session/cancel
 }
 
 # One prompt by a client in Rust, which says yes to whatever is asked first.
@@ -150,6 +182,7 @@ SCRIPT
 checked "acpx: a prompt with everything allowed" allowed
 checked "acpx: a prompt with everything refused" refused
 checked "acpx: a session that is kept" kept
+checked "acpx: the agent is killed between prompts, and a prompt is stopped" killed_and_stopped
 checked "yopo: a prompt with everything allowed" once
 checked "the protocol's library: a session from beginning to end, and loaded" library
 checked "the protocol's library: files and terminals of the editor's own" own

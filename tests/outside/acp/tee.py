@@ -2,7 +2,8 @@
 
     tee.py [--cwd FOLDER] RECORD.jsonl COMMAND...
 
-The lines pass as they are, and are kept as they pass. What the agent prints on standard error is not kept.
+The lines pass as they are, and are kept as they pass. What the agent prints on standard error is not kept. The
+number of the agent's process stands in `RECORD.jsonl.agent`, for who wants to kill it.
 `--cwd` is for editors that name the folder of a new session as `.`, where the protocol wants a whole path.
 """
 
@@ -17,6 +18,8 @@ if arguments[0] == "--cwd":
     folder, arguments = arguments[1], arguments[2:]
 record = open(arguments[0], "a", encoding="utf-8")
 agent = subprocess.Popen(arguments[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+with open(arguments[0] + ".agent", "w", encoding="utf-8") as process:
+    process.write(str(agent.pid))
 lock = threading.Lock()
 
 

@@ -11,8 +11,8 @@ from house import Failed
 
 # Where tests are. A test is a function whose name begins with a requirement.
 MODULES = ("talking", "approving", "one_question", "typing_", "clipboard", "sessions", "leaving", "lines",
-           "deciding", "hostile", "attached", "first", "fingers", "line_speed", "shots")
-BEGINNINGS = ("f1_", "f7_", "g4_", "l12_", "r10_", "u08_", "z10_")
+           "deciding", "money", "hostile", "attached", "first", "fingers", "line_speed", "shots")
+BEGINNINGS = ("f1_", "f7_", "g4_", "l12_", "r10_", "r11_", "u08_", "z10_")
 
 
 def tests(words):

@@ -107,6 +107,17 @@ nothing_left() {
   [ -z "$left" ] || { echo "left: $left" && return 1; }
 }
 
+# timed NAME COMMAND...: how long it took is told at the end; more than a minute is a failure.
+timed() {
+  local name=$1 began took status=0
+  shift
+  began=$(date +%s%3N)
+  "$@" || status=$?
+  took=$(($(date +%s%3N) - began))
+  printf '%s installs in %d.%d s\n' "$name" $((took / 1000)) $((took % 1000 / 100)) >>"$scratch/times"
+  [ "$status" -eq 0 ] && { [ "$took" -lt 60000 ] || { echo "$name took $took ms" && return 1; }; }
+}
+
 in_deb() {
   "${as_root[@]}" dpkg --root="$scratch/deb" --force-not-root --force-depends --log="$scratch/dpkg.log" "$@"
 }
@@ -115,7 +126,7 @@ deb() {
   mkdir -p "$scratch/deb/var/lib/dpkg/info" "$scratch/deb/var/lib/dpkg/updates"
   : >"$scratch/deb/var/lib/dpkg/status"
   dpkg-deb --field "$served/good"/weir_*.deb Depends | grep -q '^libc6 (>= 2\.[0-9]*), ' &&
-    in_deb --install "$served/good"/weir_*.deb && in_deb --verify weir &&
+    timed "the .deb" in_deb --install "$served/good"/weir_*.deb && in_deb --verify weir &&
     works "$scratch/deb/usr" vendor-completions &&
     [ -z "$(find "$scratch/deb/usr" ! -uid "$(id -u)" -o -perm /022)" ] &&
     in_deb --purge weir && nothing_left "$scratch/deb"
@@ -128,7 +139,7 @@ in_rpm() {
 rpm_package() {
   mkdir -p "$scratch/rpm/var/lib/rpm"
   rpm -qp --requires "$served/good"/weir-*.rpm | grep -q '^libc\.so\.6(GLIBC_2' &&
-    in_rpm --initdb && in_rpm --install --force-debian --nodeps "$served/good"/weir-*.rpm &&
+    in_rpm --initdb && timed "the .rpm" in_rpm --install --force-debian --nodeps "$served/good"/weir-*.rpm &&
     in_rpm --verify --nodeps weir && works "$scratch/rpm/usr" site-functions &&
     in_rpm --erase --nodeps weir && nothing_left "$scratch/rpm"
 }
@@ -356,8 +367,8 @@ with_busybox() {
 }
 
 installs() {
-  installer good && works "$prefix" site-functions && [ -z "$(find "$prefix" -name '.weir-install*')" ] &&
-    nothing_temporary
+  timed "the script" installer good && works "$prefix" site-functions &&
+    [ -z "$(find "$prefix" -name '.weir-install*')" ] && nothing_temporary
 }
 
 again() {
@@ -576,4 +587,7 @@ checked "r9_uninstall_leaves_nothing" leaves_nothing
 checked "r9_install_refuses_a_program_that_was_changed" changed_program
 checked "r9_uninstall_leaves_and_names_what_was_changed" changed_program_stays
 checked "r9_an_install_that_was_killed_is_taken_up" killed
+# Of this build, which is no release, and packed in haste.
+(cd "$served/good" && du --apparent-size --block-size=MB -- weir-*.tar.gz weir_*.deb weir-*.rpm && cat "$scratch/times") |
+  sed 's/^/note  /' || true
 closing packages

@@ -44,6 +44,7 @@ mod pictures;
 mod plugins;
 mod profiles_commands;
 mod proposed_settings;
+mod reach;
 mod recall;
 mod recipes;
 mod run;

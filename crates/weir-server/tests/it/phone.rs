@@ -142,6 +142,26 @@ async fn r5_a_running_terminal_goes_on_with_the_telephones_no() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r5_an_answer_after_the_time_of_its_question_counts_for_nothing() {
+    let config = "[limits]\napproval_timeout = \"10s\"\n";
+    let setup = ServerSetup { script: WRITES, config, ..ServerSetup::default() };
+    let setting = Setting::of(setup).await;
+    let phone = setting.served.telephone("Pixel").await;
+    let session = setting.asked_here().await;
+    let page = setting.page_of(&session).await;
+    let resolved = wait_until_async("nobody answers in time", async || {
+        let resolved = setting.answered_by(&session).await;
+        if resolved["decision"] == "expired" { Ok(resolved) } else { Err(resolved) }
+    })
+    .await;
+    assert_eq!(resolved["by"], "the time limit", "{resolved}");
+    let (status, _, refused) = phone.form(&page, &ONCE).await;
+    assert_eq!(status, 404, "{refused}");
+    assert!(refused.contains("Not answered here"), "{refused}");
+    assert!(!setting.is_written());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r5_an_answer_counts_once_in_postgresql_too() {
     let Some(database) = TestDatabase::create().await else { return };
     let setting = Setting::start(WRITES, Some(database.url.clone())).await;

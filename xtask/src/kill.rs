@@ -71,6 +71,9 @@ pub(crate) struct KillArgs {
     /// What is hit
     #[arg(long, value_name = "VICTIM", value_enum, default_value_t)]
     victim: Victim,
+    /// Where runs work
+    #[arg(long, value_name = "PLACE", value_enum, default_value_t)]
+    place: WorkPlace,
     /// Where the sessions of `weir serve` are kept; those of the other faces are in SQLite files
     #[arg(long, value_name = "STORE", value_enum, default_value_t)]
     store: StoreKind,
@@ -119,6 +122,16 @@ enum StoreKind {
     Postgres,
 }
 
+/// Where a run does its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum WorkPlace {
+    /// In the project.
+    #[default]
+    Project,
+    /// In a copy of it, of which nobody takes anything over (`weir run --worktree`).
+    Worktree,
+}
+
 /// The face of one session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SessionFace {
@@ -136,6 +149,7 @@ struct Harness {
     wire: Wire,
     face: Face,
     victim: Victim,
+    place: WorkPlace,
     databases: Option<DatabaseServer>,
     kills_wanted: u64,
     kills: AtomicU64,
@@ -317,6 +331,10 @@ pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
         "--victim {:?} is for --face run, acp and both: of the others the process itself is killed",
         args.victim
     );
+    ensure!(
+        args.place == WorkPlace::Project || args.face == Face::Run,
+        "--place worktree is for --face run: it alone makes copies here"
+    );
     let databases = match args.store {
         StoreKind::Sqlite => None,
         StoreKind::Postgres => {
@@ -342,6 +360,7 @@ pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
         wire: args.wire,
         face: args.face,
         victim: args.victim,
+        place: args.place,
         databases,
         kills_wanted: args.kills,
         kills: AtomicU64::new(0),

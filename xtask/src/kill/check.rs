@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::house::House;
 use super::work::{Kind, Mark, Place, Planned, Work};
-use super::{Fault, Finding};
+use super::{Fault, Finding, WorkPlace};
 
 /// Statuses in which a run of the harness may rest.
 const STATUSES: &[&str] = &["completed", "needs_input"];
@@ -158,9 +158,11 @@ pub(super) fn effects(
     journal: &[Value],
 ) -> anyhow::Result<Vec<Finding>> {
     let (mut workspace, mut left) = (String::new(), Vec::new());
-    gather(&house.workspace, &house.workspace, (&mut workspace, &mut left))?;
+    let folder = house.work_folder(journal);
+    gather(&folder, &folder, (&mut workspace, &mut left))?;
     let witness = String::from_utf8_lossy(&fs::read(&house.witness)?).into_owned();
     let mut findings = torn(work, &workspace, &witness);
+    findings.extend(project_changes(house, work)?);
     for path in left {
         let what = format!("{path} was left in the workspace by a process that was killed");
         findings.push(Finding::new(Fault::Unfinished, what));
@@ -176,6 +178,25 @@ pub(super) fn effects(
         findings.extend(judge(call, said, (&workspace, &witness)));
     }
     Ok(findings)
+}
+
+/// What a session in a copy changed in the project, of which nothing was taken over.
+fn project_changes(house: &House, work: &Work) -> anyhow::Result<Vec<Finding>> {
+    if house.place == WorkPlace::Project {
+        return Ok(Vec::new());
+    }
+    let texts = contents(house)?;
+    let is_as_it_was = |(path, text): &&(String, String)| {
+        fs::read_to_string(house.workspace.join(path)).is_ok_and(|now| now == *text)
+    };
+    let same = work.files.iter().filter(is_as_it_was).count();
+    let there = texts.lines().filter(|line| line.starts_with("path ")).count();
+    if same == work.files.len() && there == same {
+        return Ok(Vec::new());
+    }
+    let files = work.files.len();
+    let what = format!("the project had {files} files, has {there}, and {same} are as they were");
+    Ok(vec![Finding::new(Fault::UnknownUnsaid, what)])
 }
 
 fn proposed<'a>(journal: &'a [Value], tag: &str) -> Vec<&'a str> {
@@ -272,7 +293,7 @@ fn torn(work: &Work, workspace: &str, witness: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// All texts of the workspace, with a line for every path.
+/// All texts of the project, with a line for every path.
 pub(super) fn contents(house: &House) -> anyhow::Result<String> {
     let (mut texts, mut left) = (String::new(), Vec::new());
     gather(&house.workspace, &house.workspace, (&mut texts, &mut left))?;
@@ -280,7 +301,7 @@ pub(super) fn contents(house: &House) -> anyhow::Result<String> {
 }
 
 /// All texts below `folder` with a line for every path, and the temporary files of the engine; what
-/// the agent keeps for itself is left out.
+/// the agent and git keep for themselves is left out.
 fn gather(
     root: &Path,
     folder: &Path,
@@ -291,7 +312,7 @@ fn gather(
     for entry in entries {
         let path = entry.path();
         let name = entry.file_name();
-        if name == ".weir" {
+        if name == ".weir" || name == ".git" {
             continue;
         }
         if entry.file_type()?.is_dir() {

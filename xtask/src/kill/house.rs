@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
+use serde_json::Value;
 
+use super::WorkPlace;
 use super::disk::SmallDisk;
 use super::work::Work;
 use crate::served::person::PASSWORD;
@@ -34,6 +36,7 @@ pub(super) struct House {
     server: Option<Server>,
     disk: Option<SmallDisk>,
     pub(super) full: bool,
+    pub(super) place: WorkPlace,
 }
 
 struct Server {
@@ -80,6 +83,7 @@ impl House {
             inner,
             folder,
             full,
+            place: WorkPlace::Project,
         };
         for folder in
             [&house.workspace, &house.inner.join("config/weir"), &house.folder.join("witness")]
@@ -97,6 +101,44 @@ impl House {
         fs::write(&house.script, &work.script)?;
         fs::write(&house.witness, "")?;
         Ok(house)
+    }
+
+    /// Makes the project a repository, in copies of which runs do their work from now on.
+    ///
+    /// # Errors
+    /// There is no git, or it refuses.
+    pub(super) fn use_worktrees(&mut self) -> anyhow::Result<()> {
+        let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+        let commit = [&who[..], &["commit", "-q", "-m", "first"]].concat();
+        for words in [&["init", "-q", "-b", "main"][..], &["add", "."], &commit[..]] {
+            let status = Command::new("git")
+                .args(words)
+                .current_dir(&self.workspace)
+                .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .status()
+                .context("starting git")?;
+            ensure!(status.success(), "git {words:?} ended with {status}");
+        }
+        self.place = WorkPlace::Worktree;
+        Ok(())
+    }
+
+    /// What a run that begins a session is given before its words.
+    pub(super) fn begin_flags(&self) -> &'static [&'static str] {
+        match self.place {
+            WorkPlace::Project => &[],
+            WorkPlace::Worktree => &["--worktree"],
+        }
+    }
+
+    /// The folder in which a session works, by its journal.
+    pub(super) fn work_folder(&self, journal: &[Value]) -> PathBuf {
+        let opened = journal.iter().find(|fact| fact["kind"] == "session.opened");
+        let folder = opened.and_then(|fact| fact["workspace"].as_str()).map(PathBuf::from);
+        match self.place {
+            WorkPlace::Project => self.workspace.clone(),
+            WorkPlace::Worktree => folder.unwrap_or_else(|| self.workspace.clone()),
+        }
     }
 
     /// Keeps the state on a disk that can be full.

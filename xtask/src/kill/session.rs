@@ -15,7 +15,7 @@ use super::process::{self, End, Hit, Logs, Ran};
 use super::random::Random;
 use super::victim::Victim;
 use super::work::{self, Work};
-use super::{Fault, Finding, Harness, SessionFace, check, journal, tail};
+use super::{Fault, Finding, Harness, SessionFace, WorkPlace, check, journal, tail};
 
 /// Most kills of one session.
 const KILLS_MAX: u64 = 16;
@@ -65,6 +65,9 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
     let mut house = House::build(&harness.binary, folder.clone(), &work, full)?;
     if over_http {
         house.serve()?;
+    }
+    if harness.place == WorkPlace::Worktree {
+        house.use_worktrees()?;
     }
     if harness.victim == Victim::Disk {
         house.mount_disk()?;
@@ -167,7 +170,9 @@ impl Player<'_> {
         let words: Vec<&str> = match wanted {
             Next::Say(id) => vec!["--resume", id, PROMPT],
             Next::GoOn(id) => vec!["--resume", id],
-            Next::Begin | Next::Over(_) | Next::Stuck => vec![PROMPT],
+            Next::Begin | Next::Over(_) | Next::Stuck => {
+                [self.house.begin_flags(), &[PROMPT]].concat()
+            }
         };
         let ran = process::run(self.house.run(&words), self.hit(moment), logs, None)?;
         let next = self.after(&ran, moment, logs.errors)?;

@@ -19,6 +19,7 @@ mod mail;
 mod mcp;
 mod messengers;
 mod models;
+mod money;
 mod notices;
 mod operations;
 mod people;

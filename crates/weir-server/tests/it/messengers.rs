@@ -1,5 +1,5 @@
-//! Notices by a Telegram bot and in a Matrix room (R5): what is sent, what comes of each answer, and where
-//! the tokens stand nowhere. The real server; the Bot API and the homeserver are addresses that listen.
+//! Notices by a Telegram bot, in a Matrix room and by an ntfy topic (R5): what is sent, what comes of each
+//! answer, and where the tokens stand nowhere. The real server; the others are addresses that listen.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -128,6 +128,34 @@ async fn r5_a_telegram_bot_carries_what_is_asked_and_a_telephone_answers_it() {
     wait_until("the call runs", || if file.exists() { Ok(()) } else { Err("no file") });
     let (status, _, again) = phone.form(&page, &[("decision", "deny")]).await;
     assert_eq!(status, 404, "it is used up: {again}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r5_an_ntfy_topic_carries_what_is_asked_and_a_telephone_answers_it() {
+    let mut served = served(WRITES).await;
+    let admin = served.admin().await;
+    let phone = served.telephone("Pixel").await;
+    let ntfy = HttpStandIn::start(|_, _| HttpAnswer::json(200, &json!({ "id": "1" })));
+    let server = format!("http://{}", ntfy.address());
+    let wish = json!({ "way": "ntfy", "server": server, "topic": "my-topic", "token": TOKEN });
+    add(&admin, wish).await;
+    asked(&admin).await;
+    let requests = heard(&ntfy, 1).await;
+    let request = &requests[0];
+    assert_eq!(request.head.lines().next(), Some("POST / HTTP/1.1"), "as JSON, to the server");
+    assert!(request.head.contains(&format!("Bearer {TOKEN}")), "{}", request.head);
+    let body = json_of(request);
+    assert_eq!((&body["topic"], &body["title"]), (&json!("my-topic"), &json!("Allow write_file?")));
+    assert!(body["message"].as_str().is_some_and(|text| text.contains("a.txt")), "{body}");
+    let page = body["click"].as_str().and_then(|url| url.strip_prefix(PUBLIC));
+    let page = page.expect("a page of this server").to_owned();
+    assert!(page.starts_with("/act/"), "{body}");
+    let (_, listed) = admin.api("GET", "/api/v1/notifications", None).await;
+    assert!(!listed.to_string().contains(TOKEN), "{listed}");
+    let (status, _, done) = phone.form(&page, &[("decision", "once")]).await;
+    assert_eq!(status, 200, "{done}");
+    let file = served.house.work().join("a.txt");
+    wait_until("the call runs", || if file.exists() { Ok(()) } else { Err("no file") });
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use weir_core::event::WorkspaceMerged;
 use weir_core::ids::CheckpointId;
 use weir_core::input::SessionCommand;
-use weir_core::tool::PathAccess;
+use weir_core::tool::{FileState, PathAccess, PlannedChange};
 use weir_engine::divergence::{DivergenceConflict, merge_divergence};
 use weir_engine::pen::SessionPen;
 use weir_engine::ports::{
@@ -137,6 +137,7 @@ async fn apply_and_record(
     let session = answering_session(worktree)?.clone();
     let (there, workspace) = open_project(cx, worktree)?;
     let plan = plan_on(worktree, workspace.clone()).await?;
+    sweep_leftovers(workspace.clone(), &plan).await?;
     if plan.entries.is_empty() || !plan.conflicts.is_empty() {
         return Ok(MergeOutcome { plan, checkpoint: None });
     }
@@ -174,6 +175,15 @@ async fn apply_and_record(
     let recorded = pen.record_command(clock.now(), SessionCommand::Merged(fact)).await;
     recorded.map_err(engine_failure)?;
     Ok(MergeOutcome { plan, checkpoint: Some(checkpoint) })
+}
+
+/// Removes what a merge that was killed left beside the files of this one, also of those that it took over.
+async fn sweep_leftovers(workspace: Arc<Workspace>, plan: &MergePlan) -> anyhow::Result<()> {
+    let paths = plan.entries.iter().map(|entry| &entry.path).chain(&plan.already).cloned();
+    let (before, after) = (FileState::Absent, FileState::Absent);
+    let beside = |path| PlannedChange { path, before: before.clone(), after: after.clone() };
+    let places: Vec<PlannedChange> = paths.map(beside).collect();
+    Ok(tokio::task::spawn_blocking(move || workspace.sweep_leftovers(&places)).await?)
 }
 
 /// The marks that the changed files had in the copy, for the project.

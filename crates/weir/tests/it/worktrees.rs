@@ -153,6 +153,8 @@ fn r7_a_merge_that_is_killed_is_made_whole_by_the_next_one() {
         house.ok(&["worktrees", "merge", "fix"]);
         assert_eq!(read(&house, "a.txt"), "ONE\ntwo\nthree\nfour\nFIVE\n");
         assert_eq!(here().len(), MANY, "killed at {at}");
+        let left = run_git(&house.work(), &["status", "--porcelain"]);
+        assert_eq!(left, " M a.txt\n?? n/\n", "nothing else is left of it");
         house.ok(&["audit", "verify"]);
         // Refused where anything of the copy is not in the project.
         house.ok(&["worktrees", "drop", "fix"]);

@@ -164,6 +164,52 @@ fn r7_a_killed_run_in_the_background_goes_on_where_it_was() {
     assert_eq!(house.read("work/a.txt").as_deref(), Some("half\n"));
 }
 
+/// What the journal of a run tells, in order: behind each of them it is killed once.
+const MOMENTS: [&str; 6] = [
+    "input.accepted",
+    "model.requested",
+    "call.started",
+    "call.finished",
+    "turn.started",
+    "run.finished",
+];
+
+#[test]
+fn r7_a_run_in_the_background_that_is_killed_at_any_moment_does_nothing_twice() {
+    let append = |name: &str| {
+        let input = json!({ "path": name, "content": "one\n" });
+        format!("delay: 300ms\ncalls: append_to_file {input}\n\n")
+    };
+    let script = format!("{}{}delay: 300ms\nsays: Done.\n", append("a.txt"), append("b.txt"));
+    for kind in MOMENTS {
+        let house = house(&[]);
+        house.write("s.script", &script);
+        let begun = detach(&house, &["--permission", "auto-edit", "go"]);
+        let id = begun["session"].as_str().expect("an id").to_owned();
+        wait_until(kind, || match house.facts_of_kind(&id, kind).len() {
+            0 => Err("it is not told yet"),
+            _ => Ok(()),
+        });
+        // It may have ended by itself.
+        std::process::Command::new("kill")
+            .args(["-9", &begun["pid"].to_string()])
+            .status()
+            .expect("kill is there");
+        wait_until("the program has ended", || {
+            if is_alive(&begun["pid"]) { Err("it lives") } else { Ok(()) }
+        });
+        if status(&house, &id) != "completed" {
+            let again = detach(&house, &["--resume", &id, "--permission", "auto-edit"]);
+            assert_eq!(again["session"], id.as_str(), "{kind}: the same session");
+            wait_for_status(&house, &id, "completed");
+        }
+        for name in ["work/a.txt", "work/b.txt"] {
+            assert_eq!(house.read(name).as_deref(), Some("one\n"), "{kind}: {name}");
+        }
+        assert_eq!(house.facts_of_kind(&id, "input.accepted").len(), 1, "{kind}: said once");
+    }
+}
+
 #[test]
 fn r7_a_fork_and_a_piped_task_run_in_the_background() {
     let house = house(&[]);

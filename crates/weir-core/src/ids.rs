@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::read_text::read_text;
+
 /// An id that does not have the shape its kind requires.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a {kind} id (expected {prefix:?} and a number)")]
@@ -48,8 +50,7 @@ macro_rules! counted_id {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                let text = std::borrow::Cow::<'de, str>::deserialize(d)?;
-                text.parse().map_err(serde::de::Error::custom)
+                read_text(d, $name::from_str)
             }
         }
 
@@ -192,8 +193,7 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(d)?;
-        text.parse().map_err(serde::de::Error::custom)
+        read_text(d, Timestamp::from_str)
     }
 }
 

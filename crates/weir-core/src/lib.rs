@@ -65,6 +65,7 @@ pub mod plugin;
 pub mod profile;
 pub mod prompt;
 pub mod proposal;
+mod read_text;
 pub mod recipe;
 pub mod record;
 pub mod routing;

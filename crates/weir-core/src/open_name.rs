@@ -50,8 +50,8 @@ macro_rules! open_names {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
-                let word: std::borrow::Cow<'de, str> = serde::Deserialize::deserialize(deserializer)?;
-                Ok($name::from(&*word))
+                let known = |word: &str| Ok::<$name, std::convert::Infallible>($name::from(word));
+                crate::read_text::read_text(deserializer, known)
             }
         }
 

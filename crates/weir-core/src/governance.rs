@@ -18,6 +18,7 @@ use crate::profile::{Limits, PermissionMode};
 use crate::tool::{EffectClass, Effects, Inspection};
 
 pub(crate) mod acknowledge;
+mod call_form;
 pub mod filter;
 pub mod flow;
 pub mod frame;
@@ -36,6 +37,7 @@ pub mod shell;
 pub mod trail;
 pub mod way_out;
 
+pub use call_form::{call_form, canonical_json, same_form};
 pub use filter::{FilterContext, FilterOutput, filter_result};
 pub use gate::{GATES, Judgement, judge_call, judge_each};
 pub use gate_name::GateName;
@@ -295,120 +297,4 @@ pub struct RecentCall {
     pub changed: bool,
     /// Its tool declares itself a poll.
     pub poll: bool,
-}
-
-/// One text for one tool and one input: how calls of unknown outcome are recognised (D4).
-pub fn call_form(tool: &str, input: &Value) -> String {
-    format!("{tool} {}", canonical_json(input))
-}
-
-/// [`canonical_json`], with each path in the form in which the call's effects name it: `./a`, `x/../a` and
-/// the absolute path of `a` are one form (L6). The workspace resolved the paths; here a text only
-/// counts as one of them when it reads as that path, and the longest that fits is taken. The workspace
-/// itself is `.`, also where nothing names it.
-pub fn same_form(input: &Value, effects: &Effects, workspace: &str) -> String {
-    fn named_path<'a>(text: &str, effects: &'a Effects, root: &str) -> Option<&'a str> {
-        let mut plain = lexical_path(text)?;
-        if !root.is_empty() && plain == root {
-            plain.clear();
-        }
-        if plain.is_empty() {
-            return holds_root(effects).then_some(ROOT);
-        }
-        let reads_as = |path: &&str| {
-            plain == *path || (plain.starts_with('/') && plain.ends_with(&format!("/{path}")))
-        };
-        let paths = effects.paths.iter().map(|at| at.path.as_str());
-        paths.filter(|path| !path.is_empty()).filter(reads_as).max_by_key(|path| path.len())
-    }
-    fn holds_root(effects: &Effects) -> bool {
-        effects.paths.iter().any(|at| matches!(at.path.as_str(), "" | "."))
-    }
-    fn replace_named_paths(value: &Value, effects: &Effects, root: &str) -> Value {
-        match value {
-            Value::String(text) => {
-                named_path(text, effects, root).map_or_else(|| value.clone(), Value::from)
-            }
-            Value::Array(items) => {
-                items.iter().map(|item| replace_named_paths(item, effects, root)).collect()
-            }
-            Value::Object(map) => {
-                let pairs = map
-                    .iter()
-                    .map(|(key, item)| (key.clone(), replace_named_paths(item, effects, root)));
-                Value::Object(
-                    pairs.filter(|(_, item)| item != ROOT || !holds_root(effects)).collect(),
-                )
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-        }
-    }
-    match effects.paths.is_empty() {
-        true => canonical_json(input),
-        false => {
-            canonical_json(&replace_named_paths(input, effects, workspace.trim_end_matches('/')))
-        }
-    }
-}
-
-/// The workspace as a path.
-const ROOT: &str = ".";
-
-/// `text` without `.`, `..` and doubled slashes, read as a path; `None` where it is none.
-fn lexical_path(text: &str) -> Option<String> {
-    if text.is_empty() || text.len() > PATH_BYTES_MAX || text.contains(['\n', '\0']) {
-        return None;
-    }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in text.split('/') {
-        match part {
-            "" | "." => (),
-            ".." => drop(parts.pop()?),
-            part => parts.push(part),
-        }
-    }
-    let root = if text.starts_with('/') { "/" } else { "" };
-    Some(format!("{root}{}", parts.join("/")))
-}
-
-/// Longest text that is read as a path.
-const PATH_BYTES_MAX: usize = 4096;
-
-/// One text for one value: keys sorted, no space. The only form in which inputs are compared or
-/// hashed.
-pub fn canonical_json(value: &Value) -> String {
-    fn write_canonical(value: &Value, out: &mut String) {
-        match value {
-            Value::Object(map) => {
-                let mut keys: Vec<&String> = map.keys().collect();
-                keys.sort_unstable();
-                out.push('{');
-                for (i, key) in keys.into_iter().enumerate() {
-                    if i > 0 {
-                        out.push(',');
-                    }
-                    out.push_str(&Value::String(key.clone()).to_string());
-                    out.push(':');
-                    write_canonical(&map[key], out);
-                }
-                out.push('}');
-            }
-            Value::Array(items) => {
-                out.push('[');
-                for (i, item) in items.iter().enumerate() {
-                    if i > 0 {
-                        out.push(',');
-                    }
-                    write_canonical(item, out);
-                }
-                out.push(']');
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                out.push_str(&value.to_string());
-            }
-        }
-    }
-    let mut out = String::new();
-    write_canonical(value, &mut out);
-    out
 }

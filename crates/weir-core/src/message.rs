@@ -156,11 +156,17 @@ impl Message {
 
 /// All plain text in `blocks`, joined without separator; results and thinking left out.
 pub fn plain_text(blocks: &[MessageBlock]) -> String {
-    let mut out = String::new();
-    for block in blocks {
-        if let MessageBlock::Text { text, .. } = block {
-            out.push_str(text);
-        }
-    }
-    out
+    plain_texts(blocks).collect()
+}
+
+/// The texts of which that is made.
+pub(crate) fn plain_texts(blocks: &[MessageBlock]) -> impl Iterator<Item = &str> {
+    blocks.iter().filter_map(|block| match block {
+        MessageBlock::Text { text, .. } => Some(text.as_str()),
+        MessageBlock::Thinking { .. }
+        | MessageBlock::Call(_)
+        | MessageBlock::Result { .. }
+        | MessageBlock::Image { .. }
+        | MessageBlock::Document { .. } => None,
+    })
 }

@@ -4,6 +4,7 @@
 //! A store sees records and never looks into their payload. The text of the payload is kept
 //! exactly as it was first written, so the chain never depends on how JSON is printed today.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ pub const GENESIS: &str = "00000000000000000000000000000000000000000000000000000
 
 /// Version of the payloads that this program writes (`v` of C6).
 pub const VERSION: u16 = 1;
+
+/// Bytes of what is hashed before a payload, roughly.
+const HEAD_BYTES: usize = 192;
 
 /// One stored fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,10 +61,13 @@ impl Record {
     /// The hash this record must have after `previous`.
     pub fn hash_after(&self, previous: &str) -> String {
         let mut hasher = Sha256::new();
-        let head = format!(
+        let mut head = String::with_capacity(HEAD_BYTES);
+        write!(
+            head,
             "{previous}\n{}\n{}\n{}\n{}\n{}\n",
             self.session, self.seq, self.ts.0, self.kind, self.v
-        );
+        )
+        .expect("a text takes all that is written to it");
         hasher.update(head.as_bytes());
         hasher.update(self.payload.as_bytes());
         encode_hex(&hasher.finalize())
@@ -108,15 +115,22 @@ pub fn verify_chain(previous: &str, first: Seq, records: &[Record]) -> Result<St
 /// Lower-case hex.
 pub fn encode_hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    let mut out = vec![0; bytes.len() * 2];
+    for (pair, byte) in out.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
     }
-    out
+    String::from_utf8(out).expect("the digits are ASCII")
 }
 
 /// Lower-case hex of the SHA-256 of `bytes`.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     encode_hex(&Sha256::digest(bytes))
+}
+
+/// The same of these texts, one behind the other.
+pub(crate) fn texts_sha256_hex<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    let mut hasher = Sha256::new();
+    texts.for_each(|text| hasher.update(text.as_bytes()));
+    encode_hex(&hasher.finalize())
 }

@@ -78,7 +78,7 @@ impl ActivityLog {
         let own = inspection.filter(|_| call.is_none_or(|call| call.written.is_none()));
         let about = own.map_or(f.tool.as_str(), |found| found.summary.as_str());
         let how = if f.ok { "ok" } else { "failed" };
-        let line = shorten_line(&format!("{} {}: {about}: {how}: {}", f.call, f.tool, f.summary));
+        let line = shorten_line(format!("{} {}: {about}: {how}: {}", f.call, f.tool, f.summary));
         if !f.ok {
             push(&mut self.failures, line.clone(), FAILURES_MAX);
         }
@@ -106,7 +106,7 @@ impl ActivityLog {
         for news in &f.news {
             match (news, started) {
                 (ResultEffect::Job { job, running: true }, Some(command)) => {
-                    self.jobs.insert(job.clone(), (f.call, shorten_line(&command.command)));
+                    self.jobs.insert(job.clone(), (f.call, shorten_line(command.command.clone())));
                 }
                 (ResultEffect::Job { job, running: false }, _) => {
                     self.jobs.remove(job);
@@ -140,7 +140,11 @@ fn push(lines: &mut VecDeque<String>, line: String, max: usize) {
     }
 }
 
-fn shorten_line(text: &str) -> String {
+fn shorten_line(text: String) -> String {
+    let is_short = text.len() <= LINE_MAX;
+    if is_short && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        return text;
+    }
     let flat: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if flat.chars().count() <= LINE_MAX {
         return flat;

@@ -16,9 +16,9 @@ use crate::governance::{GateName, Provenance, RECENT_CALLS, RecentCall, Verdict,
 use crate::ids::{CallId, Timestamp};
 use crate::label::{Integrity, Label, Taint};
 use crate::memory::{MemoryNote, MemoryStatus};
-use crate::message::{Message, MessageBlock, plain_text};
+use crate::message::{Message, MessageBlock, plain_text, plain_texts};
 use crate::prompt::{self, SectionName};
-use crate::record::sha256_hex;
+use crate::record::texts_sha256_hex;
 use crate::skill::SkillNote;
 use crate::tool::built_in::FOREIGN_CALLER;
 use crate::tool::{AgentControl, EffectClass, PlanItem, PlanStatus, ResultEffect, foreign};
@@ -493,11 +493,12 @@ fn quarantine_history(s: &mut Session, f: &HistoryQuarantined) {
 
 fn apply_judgement(s: &mut Session, f: &CallJudged) {
     let changes_before = s.changes;
-    let root = workspace_root(s);
+    let root = workspace_root(s.config.as_deref());
+    let input = s.find_call(f.call).map(|call| same_form(&call.input, &f.inspection.effects, root));
     let poll = s.find_call(f.call).and_then(|call| s.find_tool(&call.tool)).is_some_and(|t| t.poll);
     let mut recent = None;
     let mut denial = None;
-    let reason = f.reason.clone().unwrap_or_default();
+    let reason = f.reason.as_deref().unwrap_or_default();
     let chosen = s.chosen_label_of_carrier(f.call, &f.inspection.effects);
     let decided = chosen.as_ref().or_else(|| s.find_call(f.call).map(|call| s.label_of_call(call)));
     let foreign = decided.unwrap_or_else(|| s.turn_label()).is_external();
@@ -508,7 +509,7 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
     with_call(s, f.call, |call| {
         recent = Some(RecentCall {
             tool: call.tool.clone(),
-            input: same_form(&call.input, &f.inspection.effects, &root),
+            input: input.unwrap_or_default(),
             words: crate::governance::gate::search_words(&f.inspection.effects),
             changes_before,
             result: None,
@@ -520,7 +521,7 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
         call.stage = match f.verdict {
             Verdict::Allow => CallStage::Ready(clearance),
             Verdict::Ask => CallStage::ToAsk(clearance),
-            Verdict::Deny if no_denial => CallStage::Refused(reason.clone()),
+            Verdict::Deny if no_denial => CallStage::Refused(reason.to_owned()),
             Verdict::Deny => CallStage::Refused(format!("Denied: {reason}{}", ways_text(&f.ways))),
         };
         if let Some(why) = steers.filter(|_| f.verdict != Verdict::Deny) {
@@ -535,7 +536,7 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
                 tool: call.tool.clone(),
                 summary: f.inspection.summary.clone(),
                 by: f.gate.as_ref().map(GateName::to_string).unwrap_or_default(),
-                reason: reason.clone(),
+                reason: reason.to_owned(),
             });
         }
     });
@@ -545,7 +546,7 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
         lease.uses_left = lease.uses_left.map(|left| left.saturating_sub(1));
     }
     if f.verdict == Verdict::Deny && f.gate == Some(GateName::Canary) {
-        s.alerts_due.push_back((AlertName::Canary, reason.clone()));
+        s.alerts_due.push_back((AlertName::Canary, reason.to_owned()));
     }
     if let Some(recent) = recent {
         s.recent.push_back(recent);
@@ -581,7 +582,7 @@ fn note_web_call(s: &mut Session, f: &CallJudged) {
 /// Whether the same call was refused before, not long ago.
 fn is_refused_again(s: &Session, f: &CallFinished) -> bool {
     let Some(call) = s.find_call(f.call) else { return false };
-    let input = call.same_form(&workspace_root(s));
+    let input = call.same_form(workspace_root(s.config.as_deref()));
     // The call itself is among them.
     let same = |r: &&RecentCall| r.tool == call.tool && r.input == input && r.result.is_none();
     s.recent.iter().filter(same).count() > 1
@@ -591,8 +592,8 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
     let cancelled = s.run.as_ref().is_some_and(|run| run.cancel.is_some());
     let mut changed_world = false;
     let mut ran = false;
-    let mut input = String::new();
-    let root = workspace_root(s);
+    let root = workspace_root(s.config.as_deref());
+    let input = s.find_call(f.call).map(|call| call.same_form(root)).unwrap_or_default();
     let denials = s.run.iter().flat_map(|run| &run.denials);
     let denied = denials.into_iter().any(|denial| denial.call == f.call) && !is_refused_again(s, f);
     with_call(s, f.call, |call| {
@@ -603,8 +604,8 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
         ran = call.is_running();
         changed_world =
             f.ok && ran && call.inspection.as_ref().is_some_and(|i| i.effects.changes_world());
-        input = call.same_form(&root);
-        let whole = f.withheld.is_none() && f.bytes <= plain_text(&f.result).len() as u64;
+        let given: usize = plain_texts(&f.result).map(str::len).sum();
+        let whole = f.withheld.is_none() && f.bytes <= given as u64;
         let (blocks, summary) = (f.result.clone(), f.summary.clone());
         let as_handle = f.handle.is_some();
         let whole = whole || as_handle;
@@ -621,7 +622,7 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
     s.return_unused_bits(f.call);
     let same = |r: &&mut RecentCall| r.tool == f.tool && r.input == input;
     if let Some(recent) = s.recent.iter_mut().rev().find(same) {
-        recent.result = ran.then(|| sha256_hex(plain_text(&f.result).as_bytes()));
+        recent.result = ran.then(|| texts_sha256_hex(plain_texts(&f.result)));
         recent.changed = changed_world;
     }
     let mut log = std::mem::take(&mut s.activity);

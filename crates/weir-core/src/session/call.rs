@@ -303,6 +303,22 @@ impl CallState {
         Some(result)
     }
 
+    /// Its answer, for whoever is done with the call; of one that has none, an empty one.
+    pub(super) fn take_result(&mut self) -> CallResult {
+        match std::mem::replace(&mut self.stage, CallStage::Proposed) {
+            CallStage::Done(result) => result,
+            CallStage::Proposed
+            | CallStage::ToAsk(_)
+            | CallStage::Asking(_)
+            | CallStage::Ready(_)
+            | CallStage::Refused(_)
+            | CallStage::Started(_)
+            | CallStage::Reconciling(_)
+            | CallStage::Questioning(_)
+            | CallStage::Answered(_) => CallResult::default(),
+        }
+    }
+
     /// A person is asked about it.
     pub(super) fn open_ask(&mut self, asked: &ApprovalRequested) {
         self.told.extend(&asked.unknown);

@@ -14,7 +14,7 @@ use crate::safe_text::join_sentences;
 use crate::tool::{EffectClass, foreign};
 
 use super::call::CallClearance;
-use super::{CallState, Session};
+use super::{CallState, Session, SessionConfig};
 
 /// What the model reads where a call has no recorded result (V3).
 pub const NOT_RECORDED: &str = "No result was recorded for this call.";
@@ -215,6 +215,6 @@ pub(super) fn unknown_text(reason: &str, class: Option<EffectClass>) -> String {
 }
 
 /// Where paths are relative to, as the rules know it.
-pub(super) fn workspace_root(s: &Session) -> String {
-    s.config.as_ref().map(|c| c.rules.context().workspace.clone()).unwrap_or_default()
+pub(super) fn workspace_root(config: Option<&SessionConfig>) -> &str {
+    config.map_or("", |config| config.rules.context().workspace.as_str())
 }

@@ -76,6 +76,10 @@ impl SolvingRun {
 
 /// A call was answered. Those that only steer the agent are no part of what was done.
 pub(super) fn note_finished_call(s: &mut Session, f: &CallFinished) {
+    // Of a long run nothing is learned: its calls are not copied for that.
+    if s.run.as_ref().is_none_or(|run| run.solving.spoiled) {
+        return;
+    }
     let steers = s.find_tool(&f.tool).is_some_and(|tool| tool.group == ToolGroup::Agent);
     // As it was written: words of handles are nothing to learn.
     let input = s.find_call(f.call).map(|call| call.written_input().clone());

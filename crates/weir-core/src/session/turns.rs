@@ -176,10 +176,10 @@ impl Session {
             }
         }
         if let Some(turn) = &mut self.turn {
-            let (handles, label) = (&self.handles, turn.label.clone());
-            let calls = calls.into_iter().map(|call| call.with_carried(handles, &label));
+            let (handles, label) = (&self.handles, &turn.label);
+            let calls = calls.into_iter().map(|call| call.with_carried(handles, label)).collect();
             turn.stage = super::TurnStage::Working;
-            turn.calls = calls.collect();
+            turn.calls = calls;
         }
     }
 
@@ -242,8 +242,8 @@ impl Session {
             return self.fold_wave(turn);
         }
         let (mut completion, mut follow) = (None, None);
-        for call in turn.calls {
-            let result = call.call_result().cloned().unwrap_or_default();
+        for mut call in turn.calls {
+            let result = call.take_result();
             if let Some(run) = &mut self.run {
                 run.count_call(&call, &result);
             }

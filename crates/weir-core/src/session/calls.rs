@@ -8,10 +8,11 @@ use crate::governance::outcome::{self, OutcomeWarning};
 use crate::governance::plain_content::{TakenOut, describe_taken};
 use crate::governance::{canonical_json, label, rules};
 use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp, TurnId};
+use crate::input::EffectAnswer;
 use crate::message::MessageBlock;
 use crate::record::sha256_hex;
 use crate::safe_text::join_sentences;
-use crate::tool::{EffectClass, foreign};
+use crate::tool::{CleanResult, EffectClass, foreign};
 
 use super::call::CallClearance;
 use super::{CallState, Session, SessionConfig};
@@ -28,6 +29,29 @@ impl CallState {
 }
 
 impl Session {
+    /// The answer for which a journal has this fact: what the filters had left of the result when it came back,
+    /// without what the session adds to it.
+    pub fn recorded_answer(&self, f: &CallFinished) -> EffectAnswer {
+        let taken_out = self.find_call(f.call).map(|call| &call.taken_out);
+        let added = taken_out.filter(|taken| !taken.is_empty()).map(taken_out_text);
+        let mut blocks = f.result.clone();
+        blocks.pop_if(|last| added.is_some_and(|added| *last == MessageBlock::text(added)));
+        let clean = CleanResult {
+            ok: f.ok,
+            blocks,
+            summary: f.summary.clone(),
+            bytes: f.bytes,
+            externalized: f.externalized.clone(),
+            full: f.full.clone(),
+            changed: f.changed.clone(),
+            label: f.label.clone(),
+            withheld: f.withheld.clone(),
+            handle: f.handle.clone(),
+            news: f.news.clone(),
+        };
+        EffectAnswer::Returned { call: f.call, clean, notes: f.notes.clone() }
+    }
+
     /// A call that never ran, answered with `text`.
     pub(super) fn refusal_result(&self, id: CallId, text: &str) -> CallFinished {
         let call = self.find_call(id);

@@ -19,6 +19,14 @@ use super::calls::answer_result;
 use super::program::{PROGRAM_END, PROGRAM_OVER};
 use super::{CallState, RunPhase, RunState, Session, TurnStage, TurnState, limits};
 
+impl Session {
+    /// Whether a fact follows at `now` from what the session is, and is not recorded. With the moment of its
+    /// last fact: a program died before it had recorded all that followed.
+    pub fn owes_fact(&self, now: Timestamp) -> bool {
+        next(self, now).is_some()
+    }
+}
+
 /// The next fact that follows, if any.
 pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
     session.config.as_ref()?;

@@ -2,13 +2,15 @@
 //! sessions. Not here: which texts these are (`session/vouched`), and what the flow table makes of them.
 
 use serde_json::{Value, json};
-use weir_core::event::{ApprovalRequested, Decision};
-use weir_core::governance::Verdict;
+use weir_core::event::{ApprovalRequested, CallFinished, Decision, Event};
 use weir_core::governance::label::{Integrity, Label};
+use weir_core::governance::{FilterContext, Verdict, filter_result};
 use weir_core::ids::CallId;
+use weir_core::input::{EffectAnswer, SessionInput};
+use weir_core::message::MessageBlock;
 use weir_core::profile::PermissionMode;
 use weir_core::session::SessionConfig;
-use weir_core::tool::{Effects, Inspection, SendEffect};
+use weir_core::tool::{Effects, Inspection, RawResult, SendEffect};
 
 use crate::played::{self, Played};
 
@@ -145,6 +147,51 @@ fn u10_content_beside_foreign_words_is_sent_without_what_acts_in_it() {
         // The journal keeps what the model wrote, and what was taken out of it.
         let taken = &played.judged(call).taken_out;
         assert_eq!(taken.contains("link https://evil.example/?q=1"), label.is_external());
+    }
+}
+
+/// What stands in the journal is what came back and what the session added: played again it is added once.
+#[test]
+fn d2_a_call_whose_content_was_made_plain_is_played_again() {
+    let text = "@all see [this](https://evil.example/?q=1)";
+    let send = ("send", json!({ "to": ["bob@good.example"], "text": text }));
+    for label in [Label::default(), Label::external("docs.example")] {
+        let mut played = after(PermissionMode::Ask, label.clone(), std::slice::from_ref(&send));
+        let call = CallId(1);
+        played.inspect(call, found(mail_to("bob@good.example"), Some("No list has them.")));
+        played.decide(call, Decision::Once);
+        let before = played.session.clone();
+        let context = FilterContext {
+            call,
+            tool: None,
+            secrets: &[],
+            externalize_over: 0,
+            window: 0,
+            externalize_to: "",
+            label: &Label::default(),
+            as_handle: false,
+            withhold: None,
+        };
+        let clean = filter_result(RawResult::ok("Sent."), &context).clean;
+        let count = played.facts.len();
+        played.answer(EffectAnswer::Returned { call, clean, notes: Vec::new() });
+        let Some(Event::CallFinished(finished)) = played.facts.get(count) else {
+            panic!("the call is answered: {:?}", &played.facts[count..]);
+        };
+        let mut again = before.clone();
+        let answer = again.recorded_answer(finished);
+        let facts = again.handle(again.last_fact_time(), SessionInput::Answer(answer));
+        assert_eq!(facts, played.facts[count..], "{label}");
+        // A note that somebody took away, or put in, is missed and found.
+        let more = vec![MessageBlock::text("Sent."), MessageBlock::text("Not by you.")];
+        for result in [Vec::new(), more] {
+            let other = CallFinished { result: result.clone(), ..finished.clone() };
+            let mut again = before.clone();
+            let answer = again.recorded_answer(&other);
+            let facts = again.handle(again.last_fact_time(), SessionInput::Answer(answer));
+            let is_taken = facts.first() == Some(&Event::from(other));
+            assert_eq!(is_taken, !label.is_external(), "{result:?}");
+        }
     }
 }
 

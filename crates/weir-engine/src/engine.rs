@@ -21,7 +21,9 @@ use crate::children::ChildOpener;
 use crate::command_channel::CommandSender;
 pub use crate::error::EngineError;
 use crate::hub::UpdateHub;
-pub use crate::journal::{Loaded, fold_journal, load, read_verified, visit_records};
+pub use crate::journal::{
+    Loaded, VerifiedRecords, fold_journal, load, read_verified, visit_records,
+};
 use crate::ledger::JournalWriter;
 pub use crate::parts::EngineParts;
 use crate::ports::{HookMoment, Lease, NoScripts, NoServers, StoreError};

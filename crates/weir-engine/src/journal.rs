@@ -2,7 +2,7 @@
 //! chain checked. Not here: writing it (`ledger`, `pen`), and when its fold is kept (`snapshots`).
 //!
 //! Whoever opens a session reads the facts since its last snapshot ([`load`]); whoever proves one reads
-//! them all ([`read_verified`]).
+//! them all ([`read_verified`], and batch by batch [`VerifiedRecords`]).
 
 use std::ops::ControlFlow;
 
@@ -125,26 +125,58 @@ pub async fn visit_records<B>(
     }
 }
 
+/// The records of a session from the first to the last, batch by batch, each held against the hash chain before
+/// it is given out.
+pub struct VerifiedRecords<'a> {
+    store: &'a dyn Store,
+    session: &'a SessionId,
+    /// Records that were given out, and the hash of the last of them.
+    given: Seq,
+    last_hash: String,
+    is_at_end: bool,
+}
+
+impl<'a> VerifiedRecords<'a> {
+    /// Nothing is read yet.
+    pub fn new(store: &'a dyn Store, session: &'a SessionId) -> VerifiedRecords<'a> {
+        VerifiedRecords { store, session, given: 0, last_hash: GENESIS.into(), is_at_end: false }
+    }
+
+    /// The next records, `most` of them or fewer; none after the last. After an error nothing more is to be
+    /// asked for.
+    ///
+    /// # Errors
+    /// It cannot be read, or its chain is broken: the first break is named, and what stood before it in the
+    /// same batch is not given out.
+    pub async fn next_batch(&mut self, most: usize) -> Result<Vec<Record>, EngineError> {
+        if self.is_at_end {
+            return Ok(Vec::new());
+        }
+        let first = self.given + 1;
+        let records = self.store.read_records(self.session, first, most).await?;
+        let checked = verify_chain(&self.last_hash, first, &records);
+        self.last_hash = checked.map_err(|error| StoreError::Damaged {
+            what: format!("the journal of session {}", self.session),
+            why: error.to_string(),
+        })?;
+        self.given += records.len() as Seq;
+        self.is_at_end = records.len() < most;
+        Ok(records)
+    }
+}
+
 /// All records of a session, with its hash chain checked.
 ///
 /// # Errors
 /// It cannot be read, or its chain is broken: the first break is named.
 pub async fn read_verified(store: &dyn Store, id: &SessionId) -> Result<Vec<Record>, EngineError> {
+    let mut verified = VerifiedRecords::new(store, id);
     let mut records: Vec<Record> = Vec::new();
     loop {
-        let from = records.len() as Seq + 1;
-        let batch = store.read_records(id, from, READ_BATCH).await?;
-        let done = batch.len() < READ_BATCH;
-        records.extend(batch);
-        if done {
-            break;
+        let batch = verified.next_batch(READ_BATCH).await?;
+        if batch.is_empty() {
+            return Ok(records);
         }
+        records.extend(batch);
     }
-    verify_chain(GENESIS, 1, &records).map_err(|error| {
-        EngineError::Store(StoreError::Damaged {
-            what: format!("the journal of session {id}"),
-            why: error.to_string(),
-        })
-    })?;
-    Ok(records)
 }

@@ -1,14 +1,13 @@
 //! From a fact back to what came in from outside when it was recorded.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use weir_core::effect::Effect;
-use weir_core::event::{AgentNews, CallProposed, CondenseReason, Event, InputAccepted, SERVER};
+use weir_core::event::{AgentNews, CallFinished, CallProposed, CondenseReason, Event, SERVER};
 use weir_core::ids::InputId;
 use weir_core::input::{
     ApprovalAnswer, EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput,
 };
 use weir_core::session::Session;
-use weir_core::tool::CleanResult;
 
 /// What came in.
 pub(super) enum ReplayInput {
@@ -25,47 +24,53 @@ pub(super) enum ReplayInput {
 #[expect(clippy::too_many_lines, reason = "one exhaustive match, an input for each fact")]
 pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
     let command = |command| ReplayInput::Whole(Box::new(SessionInput::Command(command)));
-    let person = |told: PersonCommand, by: String| command(told.sent_by(by));
+    let person = |told: PersonCommand, by: &str| command(told.sent_by(by));
     let answer = |answer| ReplayInput::Whole(Box::new(SessionInput::Answer(answer)));
-    match event.clone() {
+    match event {
         Event::SessionOpened(f) => {
-            command(SessionCommand::Open { engine: f.engine, config: f.config, parent: f.parent })
+            let (engine, config, parent) = (f.engine.clone(), f.config.clone(), f.parent.clone());
+            command(SessionCommand::Open { engine, config, parent })
         }
-        Event::SessionResumed(f) => command(SessionCommand::Resume { engine: f.engine }),
+        Event::SessionResumed(f) => command(SessionCommand::Resume { engine: f.engine.clone() }),
         Event::SessionConfigured(f) => {
-            let (reason, config) = (f.reason, f.config);
-            person(PersonCommand::Configure { reason, config }, String::new())
+            let (reason, config) = (f.reason.clone(), f.config.clone());
+            person(PersonCommand::Configure { reason, config }, "")
         }
         Event::InputAccepted(f) => {
-            let InputAccepted { content, by, added, client_id, .. } = f;
-            person(PersonMessage { content, added, client_id, blobs: Vec::new() }.into(), by)
+            let (content, added) = (f.content.clone(), f.added.clone());
+            let (client_id, blobs) = (f.client_id.clone(), Vec::new());
+            person(PersonMessage { content, added, client_id, blobs }.into(), &f.by)
         }
-        Event::InputWithdrawn(f) => {
-            person(PersonCommand::Withdraw { input: f.input }, String::new())
-        }
+        Event::InputWithdrawn(f) => person(PersonCommand::Withdraw { input: f.input }, ""),
         Event::ApprovalResolved(f) => {
-            let (approval, decision, reason, terms) = (f.approval, f.decision, f.reason, f.terms);
+            let (approval, decision) = (f.approval.clone(), f.decision);
+            let (reason, terms) = (f.reason.clone(), f.terms.clone());
             let answer = ApprovalAnswer { approval, decision, reason, terms };
-            person(PersonCommand::Decide(answer), f.by)
+            person(PersonCommand::Decide(answer), &f.by)
         }
-        Event::LeaseRevoked(f) => person(PersonCommand::Revoke { lease: f.lease }, f.by),
-        Event::QuestionAnswered(f) => match f.answer {
-            Some(answer) => person(PersonCommand::Reply { question: f.question, answer }, f.by),
+        Event::LeaseRevoked(f) => person(PersonCommand::Revoke { lease: f.lease }, &f.by),
+        Event::QuestionAnswered(f) => match &f.answer {
+            Some(answer) => {
+                let (question, answer) = (f.question.clone(), answer.clone());
+                person(PersonCommand::Reply { question, answer }, &f.by)
+            }
             None if f.by == SERVER => session
                 .call_asking(&f.question)
                 .map_or(ReplayInput::Nothing, |call| command(SessionCommand::Unask { call })),
             None => ReplayInput::Nothing,
         },
-        Event::QuestionAsked(f) => match f.server {
+        Event::QuestionAsked(f) => match f.server.clone() {
             Some(server) => {
-                let (call, text, options) = (f.call, f.text, f.options);
+                let (call, text, options) = (f.call, f.text.clone(), f.options.clone());
                 command(SessionCommand::Ask { call, server, text, options })
             }
             None => ReplayInput::Nothing,
         },
-        Event::CancelRequested(f) => command(SessionCommand::Cancel { cause: f.cause, by: f.by }),
-        Event::CheckpointRestored(f) => command(SessionCommand::Restored(f)),
-        Event::WorkspaceMerged(f) => command(SessionCommand::Merged(f)),
+        Event::CancelRequested(f) => {
+            command(SessionCommand::Cancel { cause: f.cause, by: f.by.clone() })
+        }
+        Event::CheckpointRestored(f) => command(SessionCommand::Restored(f.clone())),
+        Event::WorkspaceMerged(f) => command(SessionCommand::Merged(f.clone())),
         Event::AgentSpawned(_)
         | Event::AgentAsked(_)
         | Event::AgentAnswered(_)
@@ -73,36 +78,31 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
             .map_or(ReplayInput::Nothing, |news| command(SessionCommand::Agent(news))),
         Event::SceneSeen(f) => answer(EffectAnswer::Seen {
             notes: f.notes.clone(),
-            skills: f.skills,
-            label: f.label,
+            skills: f.skills.clone(),
+            label: f.label.clone(),
             input: f.input.unwrap_or(InputId(0)),
-            recipe: f.recipe,
+            recipe: f.recipe.clone(),
         }),
-        Event::RecipePlanned(f) => answer(EffectAnswer::RecipePlanned(f)),
-        Event::ContextSummarised(f) => answer(EffectAnswer::Summarised(f)),
-        Event::RunRemembered(f) => answer(EffectAnswer::Remembered(f)),
+        Event::RecipePlanned(f) => answer(EffectAnswer::RecipePlanned(f.clone())),
+        Event::ContextSummarised(f) => answer(EffectAnswer::Summarised(f.clone())),
+        Event::RunRemembered(f) => answer(EffectAnswer::Remembered(f.clone())),
         Event::ProfileSwitched(f) => {
             let config = match f.reason.strip_prefix("not switched: ") {
                 Some(why) if f.profile == f.from => Err(why.to_owned()),
-                _ => Ok(f.config),
+                _ => Ok(f.config.clone()),
             };
-            answer(EffectAnswer::Switched { config, notes: f.notes })
+            answer(EffectAnswer::Switched { config, notes: f.notes.clone() })
         }
         Event::ModelSwitched(f) => {
-            let config = match (f.config, f.refused) {
-                (Some(config), _) => Ok(config),
-                (None, refused) => Err(refused.unwrap_or_default()),
-            };
-            answer(EffectAnswer::ModelReady { model: f.model, config })
+            let config = f.config.clone().ok_or_else(|| f.refused.clone().unwrap_or_default());
+            answer(EffectAnswer::ModelReady { model: f.model.clone(), config })
         }
         Event::ContextCondensing(f) => match f.reason {
-            CondenseReason::Asked => {
-                person(PersonCommand::Condense { keep: f.keep }, String::new())
-            }
+            CondenseReason::Asked => person(PersonCommand::Condense { keep: f.keep.clone() }, ""),
             CondenseReason::Threshold => ReplayInput::Nothing,
             CondenseReason::Overflow => ReplayInput::Fact,
         },
-        Event::ContextUncondensed(f) => person(PersonCommand::Uncondense, f.by),
+        Event::ContextUncondensed(f) => person(PersonCommand::Uncondense, &f.by),
         Event::ModelRequested(f) => answer(EffectAnswer::Prepared {
             turn: f.turn,
             bytes: f.bytes,
@@ -114,37 +114,34 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
         | Event::ModelRetried(_)
         | Event::ModelFailed(_)
         | Event::HistoryQuarantined(_) => ReplayInput::Fact,
-        Event::CallProposed(CallProposed { tool, input, of: Some(of), step, .. }) => {
-            let number = step.unwrap_or_default();
-            command(SessionCommand::Step { of, number, tool, input })
-        }
-        Event::CallProposed(_) => ReplayInput::Nothing,
+        Event::CallProposed(f) => input_of_proposed_call(f),
         Event::CallJudged(f) => {
-            answer(EffectAnswer::Inspected { call: f.call, inspection: f.inspection })
+            answer(EffectAnswer::Inspected { call: f.call, inspection: f.inspection.clone() })
         }
         Event::CheckpointTaken(f) => {
-            answer(EffectAnswer::Saved { call: f.call, checkpoint: f.checkpoint, paths: f.paths })
+            let (checkpoint, paths) = (f.checkpoint.clone(), f.paths.clone());
+            answer(EffectAnswer::Saved { call: f.call, checkpoint, paths })
         }
-        Event::CallFinished(_) => input_of_finished_call(session, event),
+        Event::CallFinished(f) => input_of_finished_call(session, f),
         Event::CallReconciled(f) => {
-            answer(EffectAnswer::NotRun { call: f.call, evidence: f.evidence })
+            answer(EffectAnswer::NotRun { call: f.call, evidence: f.evidence.clone() })
         }
-        Event::CallUnknown(f) => answer(EffectAnswer::Lost { call: f.call, reason: f.reason }),
+        Event::CallUnknown(f) => {
+            answer(EffectAnswer::Lost { call: f.call, reason: f.reason.clone() })
+        }
         Event::OutputChecked(f) => {
-            let result = match (f.output, f.mismatch) {
-                (_, Some(mismatch)) => Err(mismatch),
-                (output, None) => Ok(output),
-            };
-            answer(EffectAnswer::Verified { result, kept_going: f.kept_going })
+            let result = f.mismatch.clone().map_or_else(|| Ok(f.output.clone()), Err);
+            answer(EffectAnswer::Verified { result, kept_going: f.kept_going.clone() })
         }
         Event::LimitReached(f) if f.limit.is_told_from_outside() => {
             let due = session.todo().into_iter().find_map(|effect| match effect {
                 Effect::Prepare { turn, .. } => Some(turn),
                 _ => None,
             });
+            let (limit, max) = (f.limit.clone(), f.max);
             let spent = (f.value < f64::from(u32::MAX)).then_some(f.value);
             due.map_or(ReplayInput::Nothing, |turn| {
-                answer(EffectAnswer::Unaffordable { turn, limit: f.limit, spent, max: f.max })
+                answer(EffectAnswer::Unaffordable { turn, limit, spent, max })
             })
         }
         Event::RunStarted(_)
@@ -168,36 +165,28 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
     }
 }
 
+/// A step that a program asked for; what a model asks for follows from its reply.
+fn input_of_proposed_call(proposed: &CallProposed) -> ReplayInput {
+    let CallProposed { tool, input, of: Some(of), step, .. } = proposed else {
+        return ReplayInput::Nothing;
+    };
+    let (of, number) = (*of, step.unwrap_or_default());
+    let (tool, input) = (tool.clone(), input.clone());
+    let step = SessionCommand::Step { of, number, tool, input };
+    ReplayInput::Whole(Box::new(SessionInput::Command(step)))
+}
+
 /// A result that came back; or the files of the call could not be saved.
-fn input_of_finished_call(session: &Session, event: &Event) -> ReplayInput {
-    let Event::CallFinished(f) = event else { return ReplayInput::Nothing };
-    if session.find_call(f.call).is_some_and(|call| !call.is_running()) {
-        let text = weir_core::message::plain_text(&f.result);
-        let reason = text.split_once("saved first (").and_then(|(_, rest)| rest.rsplit_once("). "));
-        return match reason {
-            Some((reason, _)) => {
-                ReplayInput::Whole(Box::new(SessionInput::Answer(EffectAnswer::NotSaved {
-                    call: f.call,
-                    reason: reason.to_owned(),
-                })))
-            }
-            None => ReplayInput::Nothing,
-        };
+fn input_of_finished_call(session: &Session, f: &CallFinished) -> ReplayInput {
+    let answer = |answer| ReplayInput::Whole(Box::new(SessionInput::Answer(answer)));
+    if session.find_call(f.call).is_none_or(|call| call.is_running()) {
+        return answer(session.recorded_answer(f));
     }
-    // A result that the filters have passed is only ever made by them; here it was, back then.
-    let clean = json!({
-        "ok": f.ok, "blocks": f.result, "summary": f.summary, "bytes": f.bytes,
-        "externalized": f.externalized, "full": f.full, "changed": f.changed,
-        "label": f.label, "withheld": f.withheld, "handle": f.handle, "news": f.news,
-    });
-    match serde_json::from_value::<CleanResult>(clean) {
-        Ok(clean) => ReplayInput::Whole(Box::new(SessionInput::Answer(EffectAnswer::Returned {
-            call: f.call,
-            clean,
-            notes: f.notes.clone(),
-        }))),
-        Err(_) => ReplayInput::Fact,
-    }
+    let text = weir_core::message::plain_text(&f.result);
+    let reason = text.split_once("saved first (").and_then(|(_, rest)| rest.rsplit_once("). "));
+    reason.map_or(ReplayInput::Nothing, |(reason, _)| {
+        answer(EffectAnswer::NotSaved { call: f.call, reason: reason.to_owned() })
+    })
 }
 
 /// The fields of a fact, for comparing and for people.

@@ -1,18 +1,21 @@
-//! Plays facts through a fresh session, one input at a time, and stops at the first difference.
+//! Plays facts through a fresh session, one input at a time, and stops at the first difference. Not here:
+//! their places, and what holds for single facts (`fold`).
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use serde::Serialize;
 use serde_json::Value;
-use weir_core::event::{Event, ModelReplied};
+use tokio::task::spawn_blocking;
+use weir_core::event::Event;
 use weir_core::governance::filter::one_line;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::input::SessionInput;
-use weir_core::message::{Message, MessageBlock};
 use weir_core::session::Session;
 
+use super::BATCHES_AHEAD;
+use super::fold::{FoldedFact, FoldedPart, fold_facts};
 use super::input::{ReplayInput, event_fields, input_of_event, is_same_event};
 use super::source::JournalFact;
 
@@ -24,6 +27,28 @@ pub(super) struct ReplayResult {
     pub(super) turns: u64,
     pub(super) calls: u64,
     pub(super) difference: Option<JournalDifference>,
+}
+
+impl ReplayResult {
+    /// Of a journal that cannot be read: whatever was played of it counts for nothing.
+    pub(super) fn of_damage(damage: JournalDifference) -> ReplayResult {
+        ReplayResult { difference: Some(damage), ..ReplayResult::default() }
+    }
+
+    /// Of a journal without a fact.
+    pub(super) fn of_nothing() -> ReplayResult {
+        ReplayResult::of_damage(JournalDifference::damaged_journal(0, "there are no events"))
+    }
+
+    fn count_fact(&mut self, event: &Event) {
+        self.facts += 1;
+        match event {
+            Event::RunStarted(_) => self.runs += 1,
+            Event::TurnStarted(_) => self.turns += 1,
+            Event::CallProposed(_) => self.calls += 1,
+            _ => (),
+        }
+    }
 }
 
 /// The first place where the journal is not what it should be.
@@ -85,113 +110,103 @@ fn differing_fields(a: &Value, b: &Value) -> (Value, Value) {
     (only(a, b), only(b, a))
 }
 
-/// Plays all of `lines`.
-pub(super) fn replay_facts(lines: &[JournalFact]) -> ReplayResult {
-    let mut played = ReplayResult::default();
-    let Some(first) = lines.first() else {
-        played.difference = Some(JournalDifference::damaged_journal(0, "there are no events"));
-        return played;
-    };
-    let mut player = JournalPlayer::new(first.session.clone());
-    for (at, line) in lines.iter().enumerate() {
-        if let Err(difference) = player.play_fact(lines, at) {
-            played.difference = Some(difference);
-            return played;
-        }
-        played.facts += 1;
-        match line.event {
-            Event::RunStarted(_) => played.runs += 1,
-            Event::TurnStarted(_) => played.turns += 1,
-            Event::CallProposed(_) => played.calls += 1,
-            _ => (),
-        }
-    }
-    played.difference = player.check_journal_end(lines).err();
-    played
+/// Plays all of `facts`: one thread folds them, another makes every decision again. A fact that cannot be read is
+/// told before any difference, wherever it stands.
+pub(super) async fn replay_facts<F>(id: SessionId, facts: F) -> anyhow::Result<ReplayResult>
+where
+    F: Iterator<Item = Result<JournalFact, JournalDifference>> + Send + 'static,
+{
+    let (to, parts) = sync_channel(BATCHES_AHEAD);
+    let player = JournalPlayer::new(id.clone());
+    let folding = spawn_blocking(move || fold_facts(id, facts, &to));
+    let playing = spawn_blocking(move || player.play_parts(&parts));
+    let (folded, played) = (folding.await?, playing.await?);
+    Ok(match folded {
+        Ok(()) => played,
+        Err(damage) => ReplayResult::of_damage(damage),
+    })
 }
 
 struct JournalPlayer {
-    id: SessionId,
     /// Driven by inputs. Ahead of the journal by what is in `expected`.
     session: Session,
-    /// Folded from the journal: always exactly there.
-    fold: Session,
     /// Facts that must come next, with the moment they were recorded at.
     expected: VecDeque<(Timestamp, Event)>,
-    /// The history of the last request, and whether the next may be another.
-    request: Vec<Arc<Message>>,
-    may_break: bool,
-    calls: u32,
 }
 
 impl JournalPlayer {
     fn new(id: SessionId) -> JournalPlayer {
-        JournalPlayer {
-            session: Session::new(id.clone()),
-            fold: Session::new(id.clone()),
-            id,
-            expected: VecDeque::new(),
-            request: Vec::new(),
-            may_break: false,
-            calls: 0,
-        }
+        JournalPlayer { session: Session::new(id), expected: VecDeque::new() }
     }
 
-    /// The fact at `at` must be what follows, or something from outside that is taken.
-    fn play_fact(&mut self, lines: &[JournalFact], at: usize) -> Result<(), JournalDifference> {
-        let line = &lines[at];
-        let due = at as Seq + 1;
-        if line.seq != due {
-            let why = format!("event {due} is missing: event {} is in its place", line.seq);
-            return Err(JournalDifference::damaged_journal(due, why));
-        }
-        if line.session != self.id {
-            let why = format!("it belongs to session {}, not {}", line.session, self.id);
-            return Err(JournalDifference::damaged_journal(due, why));
-        }
-        self.check_laws(line)?;
-        // A program may have died before everything that followed was recorded: the next one
-        // begins from what was.
-        if matches!(line.event, Event::SessionResumed(_)) && !self.expected.is_empty() {
-            self.expected.clear();
-            self.session = self.fold.clone();
-        }
-        match self.expected.pop_front() {
-            Some((ts, event)) if ts == line.ts && is_same_event(&event, &line.event) => (),
-            Some((_, event)) => {
-                return Err(JournalDifference::between_events(
-                    due,
-                    Some(&event),
-                    Some(&line.event),
-                ));
+    /// Plays what comes until it ends, or is not what it should be.
+    fn play_parts(mut self, parts: &Receiver<FoldedPart>) -> ReplayResult {
+        let mut played = ReplayResult::default();
+        for part in parts {
+            let checked = match part {
+                FoldedPart::Facts(facts) => self.play_facts(facts, &mut played),
+                FoldedPart::Broken(difference) => Err(difference),
+                FoldedPart::End(_) if played.facts == 0 => return ReplayResult::of_nothing(),
+                FoldedPart::End(fold) => self.check_journal_end(&fold),
+            };
+            if let Err(difference) = checked {
+                played.difference = Some(difference);
+                return played;
             }
-            None => self.apply_outside_input(line)?,
         }
-        self.fold.apply(line.ts, &line.event);
+        played
+    }
+
+    fn play_facts(
+        &mut self,
+        facts: Vec<FoldedFact>,
+        played: &mut ReplayResult,
+    ) -> Result<(), JournalDifference> {
+        for mut fact in facts {
+            self.play_fact(&mut fact)?;
+            played.count_fact(&fact.event);
+        }
         Ok(())
     }
 
+    /// The fact must be what follows, or something from outside that is taken.
+    fn play_fact(&mut self, fact: &mut FoldedFact) -> Result<(), JournalDifference> {
+        if let Some(before) = fact.before.take()
+            && !self.expected.is_empty()
+        {
+            self.expected.clear();
+            self.session = *before;
+        }
+        match self.expected.pop_front() {
+            Some((ts, event)) if ts == fact.ts && is_same_event(&event, &fact.event) => Ok(()),
+            Some((_, event)) => {
+                Err(JournalDifference::between_events(fact.seq, Some(&event), Some(&fact.event)))
+            }
+            None => self.apply_outside_input(fact),
+        }
+    }
+
     /// Hands in what came from outside; what follows from it is expected next.
-    fn apply_outside_input(&mut self, line: &JournalFact) -> Result<(), JournalDifference> {
-        let input = match input_of_event(&self.session, &line.event) {
+    fn apply_outside_input(&mut self, fact: &FoldedFact) -> Result<(), JournalDifference> {
+        let input = match input_of_event(&self.session, &fact.event) {
             ReplayInput::Whole(input) => *input,
             ReplayInput::Nothing => SessionInput::Tick,
             ReplayInput::Fact => {
-                self.session.apply(line.ts, &line.event);
-                let followed = self.session.handle(line.ts, SessionInput::Tick);
-                self.expect_facts(line.ts, followed);
+                self.session.apply(fact.ts, &fact.event);
+                let followed = self.session.handle(fact.ts, SessionInput::Tick);
+                self.expect_facts(fact.ts, followed);
                 return Ok(());
             }
         };
-        let mut facts = VecDeque::from(self.session.handle(line.ts, input));
+        let mut facts = VecDeque::from(self.session.handle(fact.ts, input));
         let first = facts.pop_front();
         match &first {
-            Some(event) if is_same_event(event, &line.event) => {
-                self.expect_facts(line.ts, facts);
+            Some(event) if is_same_event(event, &fact.event) => {
+                self.expect_facts(fact.ts, facts);
                 Ok(())
             }
             other => {
-                Err(JournalDifference::between_events(line.seq, other.as_ref(), Some(&line.event)))
+                Err(JournalDifference::between_events(fact.seq, other.as_ref(), Some(&fact.event)))
             }
         }
     }
@@ -200,84 +215,23 @@ impl JournalPlayer {
         self.expected.extend(facts.into_iter().map(|event| (ts, event)));
     }
 
-    /// What holds for single facts: requests extend each other, calls are numbered in order.
-    fn check_laws(&mut self, line: &JournalFact) -> Result<(), JournalDifference> {
-        match &line.event {
-            Event::HistoryQuarantined(_)
-            | Event::ContextCondensed(_)
-            | Event::ContextUncondensed(_) => self.may_break = true,
-            Event::ModelRequested(f) => {
-                let Some(request) = self.fold.request(f.turn) else {
-                    let why = format!("there is no request to send in turn {}", f.turn);
-                    return Err(JournalDifference::damaged_journal(line.seq, why));
-                };
-                let history = request.history.as_ref();
-                let kept = history.iter().zip(&self.request);
-                let kept = kept.take_while(|(a, b)| Arc::ptr_eq(a, b) || a == b).count();
-                if kept < self.request.len() && !self.may_break {
-                    let why = format!(
-                        "the request does not extend the previous one: {kept} of its {} messages \
-                         are kept",
-                        self.request.len()
-                    );
-                    return Err(JournalDifference::damaged_journal(line.seq, why));
-                }
-                self.request.clone_from(history);
-                self.may_break = false;
-            }
-            Event::ModelReplied(f) => self.check_reply_calls(line.seq, f)?,
-            _ => (),
-        }
-        Ok(())
-    }
-
-    fn check_reply_calls(
-        &mut self,
-        seq: Seq,
-        reply: &ModelReplied,
-    ) -> Result<(), JournalDifference> {
-        for block in &reply.content {
-            let MessageBlock::Call(call) = block else { continue };
-            self.calls += 1;
-            if call.call.0 != self.calls {
-                let why = format!("call {} should be c{}", call.call, self.calls);
-                return Err(JournalDifference::damaged_journal(seq, why));
-            }
-        }
-        let price = self.fold.config().and_then(|config| config.model.cost(&reply.usage));
-        let close = match (price, reply.cost_usd) {
-            (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * a.abs().max(b.abs()),
-            (a, b) => a.is_none() && b.is_none(),
-        };
-        if !close {
-            let why = format!(
-                "it cost {price:?} USD according to the price table, not {:?}",
-                reply.cost_usd
-            );
-            return Err(JournalDifference::damaged_journal(seq, why));
-        }
-        Ok(())
-    }
-
     /// Everything that follows was recorded, and both sessions are in the same state.
-    fn check_journal_end(&mut self, lines: &[JournalFact]) -> Result<(), JournalDifference> {
-        let seq = lines.len() as Seq + 1;
+    fn check_journal_end(&self, fold: &Session) -> Result<(), JournalDifference> {
+        let last = fold.fact_count();
         if let Some((_, event)) = self.expected.front() {
-            return Err(JournalDifference::between_events(seq, Some(event), None));
+            return Err(JournalDifference::between_events(last + 1, Some(event), None));
         }
-        let state = |session: &Session| {
-            (
-                session.status(),
-                session.history().clone(),
-                session.queued_inputs().clone(),
-                session.task_list().to_vec(),
-                session.media().clone(),
-                *session.usage(),
-            )
-        };
-        if state(&self.session) != state(&self.fold) {
+        let played = &self.session;
+        let is_same = played.fact_count() == last
+            && played.status() == fold.status()
+            && played.history() == fold.history()
+            && played.queued_inputs() == fold.queued_inputs()
+            && played.task_list() == fold.task_list()
+            && played.media() == fold.media()
+            && played.usage() == fold.usage();
+        if !is_same {
             let why = "reading the journal leads to a different state than replaying it";
-            return Err(JournalDifference::damaged_journal(seq - 1, why));
+            return Err(JournalDifference::damaged_journal(last, why));
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value;
 use weir_core::event::Event;
@@ -11,19 +12,22 @@ use weir_core::record::{GENESIS, Record};
 use weir_core::view::wire;
 use weir_engine::ledger::fact_of;
 
-use super::JournalReadResult;
 use super::play::JournalDifference;
 use crate::failure::usage;
 
 /// Longest line of a file, in bytes.
 const LINE_BYTES_MAX: u64 = 512 << 20;
 
+/// What stands in a file, or in which way it is damaged.
+type JournalFileResult = anyhow::Result<Result<Vec<JournalFact>, JournalDifference>>;
+
 /// One fact of a journal.
+#[derive(Debug, Clone)]
 pub(super) struct JournalFact {
     pub(super) session: SessionId,
     pub(super) seq: Seq,
     pub(super) ts: Timestamp,
-    pub(super) event: Event,
+    pub(super) event: Arc<Event>,
     /// The hash by which it follows from the one before, where a file says it.
     pub(super) hash: Option<String>,
 }
@@ -49,21 +53,16 @@ pub(super) fn find_broken_hash(lines: &[JournalFact]) -> Option<JournalDifferenc
     None
 }
 
-/// The facts in `records`.
-pub(super) fn facts_of_records(records: &[Record]) -> Result<Vec<JournalFact>, JournalDifference> {
-    let line = |record: &Record| {
-        let fact = fact_of(record);
-        let fact = fact
-            .map_err(|error| JournalDifference::damaged_journal(record.seq, error.to_string()))?;
-        let session = record.session.clone();
-        let event = std::sync::Arc::unwrap_or_clone(fact.event);
-        Ok(JournalFact { session, seq: fact.seq, ts: fact.ts, event, hash: None })
-    };
-    records.iter().map(line).collect()
+/// The fact in a record of the store, which was held against its chain already.
+pub(super) fn fact_of_record(record: Record) -> Result<JournalFact, JournalDifference> {
+    let fact = fact_of(&record)
+        .map_err(|error| JournalDifference::damaged_journal(record.seq, error.to_string()))?;
+    let (session, seq, ts, event) = (record.session, fact.seq, fact.ts, fact.event);
+    Ok(JournalFact { session, seq, ts, event, hash: None })
 }
 
 /// The facts in a file of JSON lines. Lines without a sequence number are no facts.
-pub(super) fn read_journal_file(path: &Path) -> JournalReadResult {
+pub(super) fn read_journal_file(path: &Path) -> JournalFileResult {
     let shown = path.display();
     let wrong = |error: &std::io::Error| usage(format!("{shown}: {error}"));
     let mut reader = BufReader::new(File::open(path).map_err(|error| wrong(&error))?);
@@ -116,5 +115,6 @@ fn parse_journal_line(bytes: &[u8]) -> Result<Option<JournalFact>, String> {
     };
     let payload = Value::Object(fields).to_string();
     let event = Event::from_payload(&kind, &payload).map_err(|error| error.to_string())?;
-    Ok(Some(JournalFact { session: SessionId::new(session), seq, ts, event, hash }))
+    let (session, event) = (SessionId::new(session), Arc::new(event));
+    Ok(Some(JournalFact { session, seq, ts, event, hash }))
 }

@@ -482,7 +482,7 @@ pub struct CallJudged {
     #[serde(default)]
     pub gates: Vec<GateOpinion>,
     /// What was judged: the declared effects, with images before and after.
-    pub inspection: Box<Inspection>,
+    pub inspection: Arc<Inspection>,
     /// Leases without which it would not have been allowed: one use of each is taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leases: Vec<u32>,

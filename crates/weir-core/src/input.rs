@@ -191,7 +191,7 @@ pub enum EffectAnswer {
         /// Number of the call in its session.
         call: CallId,
         /// Effects, summary and opinions of hooks that the engine found.
-        inspection: Box<Inspection>,
+        inspection: Arc<Inspection>,
     },
     /// To `Checkpoint`: the files are saved.
     Saved {

@@ -104,7 +104,7 @@ pub(crate) fn journal(turns: u32) -> Vec<(Timestamp, Event)> {
         let replied =
             EffectAnswer::Replied { turn, reply, images: Vec::new(), jitter: 0, streamed: 0 };
         take(&mut session, SessionInput::Answer(replied));
-        let inspection = Box::new(Inspection::new(EffectClass::Read, Effects::default(), "Look"));
+        let inspection = Arc::new(Inspection::new(EffectClass::Read, Effects::default(), "Look"));
         take(&mut session, SessionInput::Answer(EffectAnswer::Inspected { call, inspection }));
         let raw = RawResult::ok(format!("{number}{}", "x".repeat(1_000)));
         let clean = filter_result(raw, &context).clean;

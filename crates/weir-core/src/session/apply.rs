@@ -516,7 +516,7 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
             changed: false,
             poll,
         });
-        call.inspection = Some(Arc::new((*f.inspection).clone()));
+        call.inspection = Some(f.inspection.clone());
         let clearance = CallClearance::of_judgement(f);
         call.stage = match f.verdict {
             Verdict::Allow => CallStage::Ready(clearance),

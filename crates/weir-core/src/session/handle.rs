@@ -561,7 +561,7 @@ impl Session {
         &self,
         now: Timestamp,
         id: CallId,
-        inspection: Box<Inspection>,
+        inspection: Arc<Inspection>,
     ) -> Option<Event> {
         let config = self.config.as_ref()?;
         self.run.as_ref().filter(|run| run.cancel.is_none())?;
@@ -615,7 +615,9 @@ impl Session {
         let taken_out = context.provenance.taken_out_of(&call.input, &inspection.effects);
         let ways = self.ways_of_call(&facts, &GateContext { rules, ..context }, &judgement);
         let mut inspection = inspection;
-        if let Some(diff) = inspection.diff.as_mut().filter(|_| !taken_out.is_empty()) {
+        if !taken_out.is_empty()
+            && let Some(diff) = &mut Arc::make_mut(&mut inspection).diff
+        {
             // Faces show this one, also when the call is done: what is sent, not the draft.
             *diff = diff_without(diff, &self.said);
         }

@@ -8,6 +8,8 @@
 //! looked at again when it is due. What stays a question of its own is whatever one yes too many would be
 //! dear for: money, rights, what the flow table warns of but for sending, what leaves the sandbox.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::event::{ApprovalLine, ApprovalRequested, CallJudged, Event, LineTarget, TargetSource};
@@ -183,7 +185,7 @@ impl Session {
         &mut self,
         now: Timestamp,
         id: CallId,
-        inspection: Box<Inspection>,
+        inspection: Arc<Inspection>,
     ) -> Option<Event> {
         let turn = self.turn.as_ref()?;
         let is_step = turn.steps.iter().any(|step| step.id == id);

@@ -117,7 +117,7 @@ impl Played {
     }
 
     pub(crate) fn inspect(&mut self, call: CallId, inspection: Inspection) {
-        self.answer(EffectAnswer::Inspected { call, inspection: Box::new(inspection) });
+        self.answer(EffectAnswer::Inspected { call, inspection: Arc::new(inspection) });
     }
 
     /// The person answers the newest question about the call.

@@ -233,7 +233,7 @@ impl Played {
                 self.input(SessionInput::Tick);
             }
             Effect::Inspect { call } => {
-                let inspection = Box::new(self.inspection(*call));
+                let inspection = Arc::new(self.inspection(*call));
                 self.input(SessionInput::Answer(EffectAnswer::Inspected {
                     call: *call,
                     inspection,

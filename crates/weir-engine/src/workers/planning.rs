@@ -38,7 +38,7 @@ impl Workers {
             Ok((mut inspection, plan)) => {
                 self.clean_failure(&call, &config, &mut inspection).await;
                 self.guards.consult_guards(&call, &config, &said, &mut inspection).await;
-                let inspection = Box::new(inspection);
+                let inspection = Arc::new(inspection);
                 let contents = Arc::new(plan.contents);
                 WorkerOutcome::Planned(
                     EffectAnswer::Inspected { call: id, inspection },
@@ -50,7 +50,7 @@ impl Workers {
                 // A tool that panics while it plans has unknown effects; the gate decides on that.
                 let mut inspection = recover::unknown_inspection(&call.tool);
                 inspection.fails = Some(format!("{} failed while it was planned.", call.tool));
-                let inspection = Box::new(inspection);
+                let inspection = Arc::new(inspection);
                 WorkerOutcome::Answer(EffectAnswer::Inspected { call: id, inspection })
             }
         }

@@ -109,7 +109,7 @@ impl Case {
     }
 
     fn inspected(&mut self, call: u32, control: Option<AgentControl>) {
-        let inspection = Box::new(Inspection::new(
+        let inspection = Arc::new(Inspection::new(
             EffectClass::Read,
             Effects { control, ..Effects::default() },
             "a test",

@@ -38,7 +38,7 @@ fn judged(effects: &Value) -> Event {
         reason: None,
         gates: Vec::new(),
         carries: None,
-        inspection: Box::new(serde_json::from_value(inspection).expect("an inspection")),
+        inspection: Arc::new(serde_json::from_value(inspection).expect("an inspection")),
         link_bits: None,
         leases: Vec::new(),
         taken_out: weir_core::governance::plain_content::TakenOut::new(),

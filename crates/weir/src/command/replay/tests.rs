@@ -101,7 +101,7 @@ impl Author {
 
     fn inspect(&mut self, call: u32, known: bool) {
         let found = Inspection::new(EffectClass::Read, Effects::default(), "Look");
-        let inspection = Box::new(Inspection { known, ..found });
+        let inspection = Arc::new(Inspection { known, ..found });
         self.answer(EffectAnswer::Inspected { call: CallId(call), inspection });
     }
 

@@ -12,6 +12,8 @@ use serde_json::Value;
 
 use crate::ids::{BlobId, CallId};
 
+mod read_block;
+
 /// The side that speaks. Results of calls are the user's side of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -68,7 +70,7 @@ pub struct StoredMedia {
 }
 
 /// A piece of a message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum MessageBlock {
     /// Plain text.

@@ -110,32 +110,33 @@ impl LabelsGate {
         flow: &EffectFlow,
         context: &GateContext<'_>,
     ) -> Option<GateOpinion> {
-        let (label, taint) = (context.provenance.label, context.provenance.call_taint());
-        let rule = flow::rule_of_cell(flow.sink, taint);
-        let because = match label.taint() {
-            Taint::Clean => String::new(),
-            Taint::Private | Taint::External | Taint::Both => {
-                format!(" The context is {}.", quote_model_text(&label.to_string()))
-            }
+        let label = context.provenance.label;
+        let because = || {
+            let context_is = match label.taint() {
+                Taint::Clean => String::new(),
+                Taint::Private | Taint::External | Taint::Both => {
+                    format!(" The context is {}.", quote_model_text(&label.to_string()))
+                }
+            };
+            format!("{context_is}{}", carried_text(&context.provenance))
         };
-        let because = format!("{because}{}", carried_text(&context.provenance));
         let what = &flow.what;
         let (verdict, reason) = match cell {
             FlowCell::Mode => return None,
             FlowCell::AskOrLease => {
-                let kept = kept_text(flow.sink, label);
+                let (because, kept) = (because(), kept_text(flow.sink, label));
                 (Verdict::Ask, format!("A person must agree to {what}.{because}{kept}"))
             }
-            FlowCell::AskExactly => (
-                Verdict::Ask,
-                format!(
-                    "A person must agree to exactly this: {what}.{because}{}",
-                    flow.lease_text()
-                ),
-            ),
-            FlowCell::AskWarned => (Verdict::Ask, warning_text(flow, label, &because)),
-            FlowCell::Deny => (Verdict::Deny, format!("{what} is refused.{because}")),
+            FlowCell::AskExactly => {
+                let (because, lease) = (because(), flow.lease_text());
+                let reason =
+                    format!("A person must agree to exactly this: {what}.{because}{lease}");
+                (Verdict::Ask, reason)
+            }
+            FlowCell::AskWarned => (Verdict::Ask, warning_text(flow, label, &because())),
+            FlowCell::Deny => (Verdict::Deny, format!("{what} is refused.{}", because())),
         };
+        let rule = flow::rule_of_cell(flow.sink, context.provenance.call_taint());
         let exact = matches!(cell, FlowCell::AskExactly | FlowCell::AskWarned);
         let bound = cell == FlowCell::AskExactly && flow.bound != BoundLease::Never;
         Some(GateOpinion { gate: self.name(), verdict, rule: Some(rule), reason, exact, bound })

@@ -2,7 +2,7 @@
 //! whether a fact follows from those before it (`play`).
 
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, SyncSender};
 
 use weir_core::event::{Event, ModelReplied, ModelRequested};
 use weir_core::ids::{Seq, SessionId, Timestamp};
@@ -32,7 +32,8 @@ pub(super) enum FoldedPart {
     End(Box<Session>),
 }
 
-/// Folds `facts` and hands them on as far as somebody wants them.
+/// Folds `facts` and hands them on as far as somebody wants them. Those that come back in `played` are let go
+/// here: memory is given back soonest by the thread that took it.
 ///
 /// # Errors
 /// One of them cannot be read, wherever it stands: what was found before counts for nothing then.
@@ -40,6 +41,7 @@ pub(super) fn fold_facts(
     id: SessionId,
     facts: impl Iterator<Item = Result<JournalFact, JournalDifference>>,
     to: &SyncSender<FoldedPart>,
+    played: &Receiver<Vec<FoldedFact>>,
 ) -> Result<(), JournalDifference> {
     let mut folder = JournalFolder::new(id);
     let mut batch = Vec::with_capacity(BATCH);
@@ -66,6 +68,7 @@ pub(super) fn fold_facts(
         if batch.len() == BATCH {
             let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH));
             is_wanted = to.send(FoldedPart::Facts(full)).is_ok();
+            played.try_iter().for_each(drop);
         }
     }
     if let Some(damage) = damage {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -117,9 +117,10 @@ where
     F: Iterator<Item = Result<JournalFact, JournalDifference>> + Send + 'static,
 {
     let (to, parts) = sync_channel(BATCHES_AHEAD);
+    let (back, played) = sync_channel(BATCHES_AHEAD);
     let player = JournalPlayer::new(id.clone());
-    let folding = spawn_blocking(move || fold_facts(id, facts, &to));
-    let playing = spawn_blocking(move || player.play_parts(&parts));
+    let folding = spawn_blocking(move || fold_facts(id, facts, &to, &played));
+    let playing = spawn_blocking(move || player.play_parts(&parts, &back));
     let (folded, played) = (folding.await?, playing.await?);
     Ok(match folded {
         Ok(()) => played,
@@ -139,12 +140,21 @@ impl JournalPlayer {
         JournalPlayer { session: Session::new(id), expected: VecDeque::new() }
     }
 
-    /// Plays what comes until it ends, or is not what it should be.
-    fn play_parts(mut self, parts: &Receiver<FoldedPart>) -> ReplayResult {
+    /// Plays what comes until it ends, or is not what it should be. What was played goes back.
+    fn play_parts(
+        mut self,
+        parts: &Receiver<FoldedPart>,
+        back: &SyncSender<Vec<FoldedFact>>,
+    ) -> ReplayResult {
         let mut played = ReplayResult::default();
         for part in parts {
             let checked = match part {
-                FoldedPart::Facts(facts) => self.play_facts(facts, &mut played),
+                FoldedPart::Facts(mut facts) => {
+                    let checked = self.play_facts(&mut facts, &mut played);
+                    // Where there is no room, or nobody takes them any more, they are let go here.
+                    let _ = back.try_send(facts);
+                    checked
+                }
                 FoldedPart::Broken(difference) => Err(difference),
                 FoldedPart::End(_) if played.facts == 0 => return ReplayResult::of_nothing(),
                 FoldedPart::End(fold) => self.check_journal_end(&fold),
@@ -159,11 +169,11 @@ impl JournalPlayer {
 
     fn play_facts(
         &mut self,
-        facts: Vec<FoldedFact>,
+        facts: &mut [FoldedFact],
         played: &mut ReplayResult,
     ) -> Result<(), JournalDifference> {
-        for mut fact in facts {
-            self.play_fact(&mut fact)?;
+        for fact in facts {
+            self.play_fact(fact)?;
             played.count_fact(&fact.event);
         }
         Ok(())

@@ -12,8 +12,10 @@ use crate::tool::{PathAccess, ResultEffect};
 
 use super::CallState;
 
-/// Files that are remembered; the ones that were touched longest ago go first.
-const FILES_MAX: usize = 300;
+mod touched_files;
+
+pub(super) use touched_files::{FileTouch, FileTouchKind, TouchedFiles};
+
 /// Calls that are told one by one.
 const OUTCOMES_MAX: usize = 60;
 /// Failures that are told.
@@ -21,47 +23,10 @@ const FAILURES_MAX: usize = 20;
 /// Characters of one line.
 const LINE_MAX: usize = 160;
 
-/// What became of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FileTouch {
-    pub(super) what: FileTouchKind,
-    pub(super) call: CallId,
-}
-
-/// What was done with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum FileTouchKind {
-    Read,
-    Changed,
-    Created,
-    MovedAway,
-    MovedHere,
-    Deleted,
-}
-
-impl FileTouchKind {
-    /// Nothing of it is another than before.
-    pub(super) fn is_read(self) -> bool {
-        self == FileTouchKind::Read
-    }
-
-    /// The words that condensing tells it by.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            FileTouchKind::Read => "read",
-            FileTouchKind::Changed => "changed",
-            FileTouchKind::Created => "created",
-            FileTouchKind::MovedAway => "moved away",
-            FileTouchKind::MovedHere => "moved here",
-            FileTouchKind::Deleted => "deleted",
-        }
-    }
-}
-
 /// What happened so far.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct ActivityLog {
-    pub(super) files: BTreeMap<String, FileTouch>,
+    pub(super) files: TouchedFiles,
     pub(super) outcomes: VecDeque<String>,
     pub(super) failures: VecDeque<String>,
     /// Background jobs that may run: the call that started each, and its command, by its name.
@@ -94,12 +59,11 @@ impl ActivityLog {
                 PathAccess::MoveTo => FileTouchKind::MovedHere,
                 PathAccess::Delete => FileTouchKind::Deleted,
             };
-            self.touch_file(&path.path, what, f.call);
+            self.files.touch_file(&path.path, what, f.call);
         }
         for path in &f.changed {
-            let known = self.files.get(path).is_some_and(|touch| touch.call == f.call);
-            if !known {
-                self.touch_file(path, FileTouchKind::Changed, f.call);
+            if self.files.last_call(path) != Some(f.call) {
+                self.files.touch_file(path, FileTouchKind::Changed, f.call);
             }
         }
         let started = inspection.effects.commands.iter().find(|command| command.background);
@@ -113,22 +77,6 @@ impl ActivityLog {
                 }
                 _ => (),
             }
-        }
-    }
-
-    fn touch_file(&mut self, path: &str, what: FileTouchKind, call: CallId) {
-        // What was changed stays told as changed, also when it is read again.
-        let keeps = what.is_read() && self.files.get(path).is_some_and(|old| !old.what.is_read());
-        if !keeps {
-            self.files.insert(path.to_string(), FileTouch { what, call });
-        }
-        while self.files.len() > FILES_MAX {
-            let oldest = self.files.iter().min_by_key(|(_, touch)| {
-                let read_first = !touch.what.is_read();
-                (read_first, touch.call)
-            });
-            let Some(oldest) = oldest.map(|(path, _)| path.clone()) else { return };
-            self.files.remove(&oldest);
         }
     }
 }

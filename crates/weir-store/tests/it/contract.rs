@@ -9,6 +9,7 @@ use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::record::{GENESIS, verify_chain};
+use weir_engine::engine::{VerifiedRecords, read_verified};
 use weir_engine::ports::{FileMark, RemoteCommand, SessionFilter, Store, StoreError, StorePause};
 use weir_store::this_process;
 
@@ -73,6 +74,7 @@ pub(crate) use every_store;
 
 every_store! {
     d2_facts_come_back_as_they_were_written
+    d2_a_journal_is_proved_batch_by_batch
     d2_an_empty_journal_reads_as_nothing
     d2_the_settings_that_hold_are_found_at_once
     d2_a_living_owner_keeps_the_lease
@@ -110,6 +112,29 @@ async fn d2_facts_come_back_as_they_were_written(store: &dyn Store) {
     assert_eq!(store.read_records(session, 152, 9).await.expect("readable"), []);
     assert_eq!(verify_chain(GENESIS, 1, &written), Ok(scribe.last.clone()));
     assert_eq!(store.session_meta(session).await.expect("readable"), Some(scribe.meta(151)));
+}
+
+async fn d2_a_journal_is_proved_batch_by_batch(store: &dyn Store) {
+    let mut scribe = Scribe::new(store, "one").await;
+    let written = scribe.records(10);
+    scribe.write(store, 10).await;
+    let session = scribe.lease.session.clone();
+    assert_eq!(read_verified(store, &session).await.expect("whole"), written);
+    let expected = [(4, vec![4_usize, 4, 2]), (5, vec![5, 5]), (10, vec![10]), (11, vec![10])];
+    for (most, lengths) in expected {
+        let mut verified = VerifiedRecords::new(store, &session);
+        let (mut batches, mut records) = (Vec::new(), Vec::new());
+        loop {
+            let batch = verified.next_batch(most).await.expect("whole");
+            if batch.is_empty() {
+                break;
+            }
+            batches.push(batch.len());
+            records.extend(batch);
+        }
+        assert_eq!((&batches, &records), (&lengths, &written), "{most} at once");
+        assert_eq!(verified.next_batch(most).await.expect("its end"), []);
+    }
 }
 
 async fn d2_an_empty_journal_reads_as_nothing(store: &dyn Store) {

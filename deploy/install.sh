@@ -25,7 +25,7 @@ set -eu
 signer=''
 releases=https://github.com/weir-agent/weir/releases
 # The oldest glibc for which the program that is not static is built.
-libc_min=2.35
+libc_min=2.36
 # No archive of a release is larger or takes longer, and neither do the sums and their signature.
 archive_kbytes_max=500000
 archive_seconds_max=1800

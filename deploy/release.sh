@@ -31,4 +31,4 @@ for program; do
   set -- "$@" --static-program "$program"
 done
 # The C library of docs/install.md: a program that asks for a newer one would not start there.
-"$xtask" package "$@" --binary "$binary" --version "$version" --out "$out" --key "$folder/key" --libc-max 2.35
+"$xtask" package "$@" --binary "$binary" --version "$version" --out "$out" --key "$folder/key" --libc-max 2.36

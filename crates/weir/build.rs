@@ -1,13 +1,13 @@
 //! Tells a release build of which commit it is, for `weir --version`, and the linker in which order the
-//! functions lie. A debug build is told neither: it would be built anew with every commit. Without git, or
-//! from an archive, the version stands alone. A static program is told how large the stacks of threads are
-//! that C starts.
+//! functions lie and how addresses are kept. A debug build is told neither: it would be built anew with every
+//! commit. Without git, or from an archive, the version stands alone. A static program is told how large the
+//! stacks of threads are that C starts.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The one system for which there are lists of functions.
-const ORDERED_TARGET: &str = "x86_64-unknown-linux-gnu";
+/// The one system whose programs are laid out: there are lists of functions for it.
+const LAID_OUT_TARGET: &str = "x86_64-unknown-linux-gnu";
 /// The stack of a thread that C starts in a static program, in bytes: as Rust's own threads have. musl
 /// reads it from the program's headers; else it were 128 kB, where the usual C library has 8 MB. Nothing
 /// here starts such threads unasked: libgit2 could, to pack objects.
@@ -26,8 +26,11 @@ fn main() {
     if std::env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|library| library == "musl") {
         println!("cargo:rustc-link-arg-bin=weir=-Wl,-z,stack-size={C_STACK_BYTES}");
     }
-    if let Some(profile) = profile {
+    if let Some(profile) = profile
+        && std::env::var("TARGET").is_ok_and(|target| target == LAID_OUT_TARGET)
+    {
         order_functions(&profile);
+        pack_addresses(&profile);
     }
 }
 
@@ -36,8 +39,7 @@ fn main() {
 fn order_functions(profile: &str) {
     let own = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let list = own.join("order").join(format!("{profile}.txt"));
-    let is_for_target = std::env::var("TARGET").is_ok_and(|target| target == ORDERED_TARGET);
-    if !is_for_target || !list.is_file() {
+    if !list.is_file() {
         return;
     }
     println!("cargo:rerun-if-changed={}", list.display());
@@ -45,10 +47,26 @@ fn order_functions(profile: &str) {
         format!("-Wl,--symbol-ordering-file={}", list.display()),
         "-Wl,--no-warn-symbol-ordering".to_owned(),
     ];
-    if linker_takes(&words) {
-        for word in words {
-            println!("cargo:rustc-link-arg-bin=weir={word}");
-        }
+    if linked_program(&words).is_some() {
+        tell_linker(&words);
+    }
+}
+
+/// Keeps the places that hold an address as a map of bits in place of 24 bytes each, which every start read
+/// whole: 3 MB (Q1, Q5). The loader of glibc knows them since 2.36, so what somebody builds for this machine has
+/// them where they start; what is handed out says which glibc it asks for.
+fn pack_addresses(profile: &str) {
+    let words = ["-Wl,-z,pack-relative-relocs".to_owned()];
+    let Some(program) = linked_program(&words) else { return };
+    let starts = || Command::new(program).status().is_ok_and(|status| status.success());
+    if profile == "dist" || starts() {
+        tell_linker(&words);
+    }
+}
+
+fn tell_linker(words: &[String]) {
+    for word in words {
+        println!("cargo:rustc-link-arg-bin=weir={word}");
     }
 }
 
@@ -59,17 +77,13 @@ fn profile() -> Option<String> {
     Some(folder.file_name()?.to_str()?.to_owned())
 }
 
-/// Whether a program can be linked with these words: GNU's linker, which some builds of Rust use, cannot.
-fn linker_takes(words: &[String]) -> bool {
-    let (Some(rustc), Some(out)) = (std::env::var_os("RUSTC"), std::env::var_os("OUT_DIR")) else {
-        return false;
-    };
-    let source = Path::new(&out).join("empty.rs");
-    if std::fs::write(&source, "fn main() {}").is_err() {
-        return false;
-    }
+/// A program that was linked with these words: GNU's linker, which some builds of Rust use, knows no order.
+fn linked_program(words: &[String]) -> Option<PathBuf> {
+    let (rustc, out) = (std::env::var_os("RUSTC")?, PathBuf::from(std::env::var_os("OUT_DIR")?));
+    let source = out.join("empty.rs");
+    std::fs::write(&source, "fn main() {}").ok()?;
     let mut command = Command::new(rustc);
-    command.arg("--out-dir").arg(&out).arg(&source).args(["--target", ORDERED_TARGET]);
+    command.arg("--out-dir").arg(&out).arg(&source).args(["--target", LAID_OUT_TARGET]);
     let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     command.args(flags.split('\u{1f}').filter(|flag| !flag.is_empty()));
     if let Some(linker) = std::env::var_os("RUSTC_LINKER") {
@@ -79,7 +93,7 @@ fn linker_takes(words: &[String]) -> bool {
     }
     command.args(words.iter().map(|word| format!("-Clink-arg={word}")));
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    command.status().is_ok_and(|status| status.success()).then(|| out.join("empty"))
 }
 
 /// The commit and its day, of this repository and of no other around it.

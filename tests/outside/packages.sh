@@ -349,8 +349,8 @@ installs_kind() {
 }
 
 chooses_kind() {
-  with_libc "glibc 2.35" installs_kind "for glibc" && with_libc "glibc 2.100" installs_kind "for glibc" &&
-    with_libc "glibc 2.34" installs_kind static && with_libc "" installs_kind static &&
+  with_libc "glibc 2.36" installs_kind "for glibc" && with_libc "glibc 2.100" installs_kind "for glibc" &&
+    with_libc "glibc 2.35" installs_kind static && with_libc "" installs_kind static &&
     with_libc "something else" installs_kind static && with_libc "glibc 2.40" installs_kind static --static &&
     with_machine aarch64 installs_kind "for ARM" && installer both-kinds &&
     installer both-kinds --static && grep '# static$' "$prefix/bin/weir" && installer both-kinds --uninstall

@@ -84,9 +84,16 @@ fn depends(dynamic: &str, libc: LibcVersion) -> anyhow::Result<String> {
     Ok(packages.join(", "))
 }
 
-/// The highest version of the C library that a symbol asks for.
+/// What a program with packed addresses asks its loader for (decision 86), and since when that is there.
+const PACKED_ADDRESSES: (&str, LibcVersion) =
+    ("GLIBC_ABI_DT_RELR", LibcVersion { major: 2, minor: 36 });
+
+/// The highest version of the C library that a symbol or the loader's work asks for.
 fn libc_version(versions: &str) -> anyhow::Result<LibcVersion> {
     let asked = versions.split_whitespace().filter_map(|word| {
+        if word == PACKED_ADDRESSES.0 {
+            return Some(PACKED_ADDRESSES.1);
+        }
         let (major, minor) = word.strip_prefix("GLIBC_")?.split_once('.')?;
         let minor = minor.split('.').next()?;
         Some(LibcVersion { major: major.parse().ok()?, minor: minor.parse().ok()? })
@@ -108,6 +115,9 @@ mod tests {
         assert_eq!(libc, "2.34".parse().expect("a version"));
         let found = depends(dynamic, libc).expect("all are known");
         assert_eq!(found, "libc6 (>= 2.34), zlib1g");
+        let packed = format!("{versions}  Name: GLIBC_ABI_DT_RELR  Flags: none\n");
+        let libc = libc_version(&packed).expect("it names some");
+        assert_eq!(libc, "2.36".parse().expect("a version"), "packed addresses");
         let unknown = depends("0x1 (NEEDED) Shared library: [libssl.so.3]\n", libc);
         assert!(unknown.is_err_and(|error| error.to_string().contains("libssl.so.3")));
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::CommandFactory as _;
 
 /// Programs of the machines of the forge, beside cargo.
-const KNOWN: &[&str] = &["apt-get", "gh", "grep", "rustup", "test"];
+const KNOWN: &[&str] = &["apt-get", "chmod", "gh", "grep", "rustup", "test"];
 
 /// What stands behind `key` in a workflow, with the line's number.
 fn values<'a>(text: &'a str, key: &str) -> Vec<(usize, &'a str)> {

@@ -79,7 +79,7 @@ fn write_canonical<'a>(value: &'a Value, names: Option<&NamedPaths<'a>>, out: &m
             let leaves_root_out = names.is_some_and(NamedPaths::has_root);
             let told = |item: &'a Value| !leaves_root_out || shown(item) != Some(ROOT);
             let mut fields: Vec<(&String, &Value)> =
-                map.iter().filter(|(_, item)| told(*item)).collect();
+                map.iter().filter(|(_, item)| told(item)).collect();
             fields.sort_unstable_by_key(|(name, _)| *name);
             out.push('{');
             for (at, (name, item)) in fields.into_iter().enumerate() {

@@ -44,7 +44,7 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
         Event::InputWithdrawn(f) => person(PersonCommand::Withdraw { input: f.input }, ""),
         Event::ApprovalResolved(f) => {
             let (approval, decision) = (f.approval.clone(), f.decision);
-            let (reason, terms) = (f.reason.clone(), f.terms.clone());
+            let (reason, terms) = (f.reason.clone(), f.terms);
             let answer = ApprovalAnswer { approval, decision, reason, terms };
             person(PersonCommand::Decide(answer), &f.by)
         }

@@ -17,6 +17,7 @@ mod externalize;
 mod field_names;
 mod handle;
 mod label;
+mod private_keys;
 mod redact;
 mod screen;
 #[cfg(test)]

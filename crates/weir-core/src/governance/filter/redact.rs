@@ -9,6 +9,7 @@ use std::ops::{Range, RangeInclusive};
 
 use serde_json::Value;
 
+use super::private_keys::find_private_key;
 use super::{Filter, FilterContext, ResultDraft};
 use crate::message::MessageBlock;
 use crate::model::{ModelReply, ReplyBlock};
@@ -372,8 +373,11 @@ fn find_tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
     while at < bytes.len() {
         let boundary = at == 0 || !Alphabet::Word.has(bytes[at - 1]);
         let hit = match bytes[at] {
-            b'-' => private_key(text, at).or_else(|| end_of_private_key(text, at)),
-            b'B' | b'b' if boundary => find_bearer_token(text, at),
+            b'-' | b'M' => find_private_key(text, at),
+            b'B' | b'b' if boundary => {
+                find_bearer_token(text, at).or_else(|| find_private_key(text, at))
+            }
+            b'b' => find_private_key(text, at),
             b'e' if boundary => json_web_token(bytes, at, &mut runs),
             b's' | b'g' | b'A' | b'x' | b'n' | b'h' if boundary => {
                 find_shaped_token(bytes, at, &mut runs)
@@ -481,53 +485,4 @@ fn find_bearer_token(text: &str, at: usize) -> Option<(Range<usize>, &'static st
     let token = &bytes[from..from + length];
     let fits = blanks > 0 && length >= TOKEN_MIN && token.iter().any(u8::is_ascii_digit);
     fits.then_some((from..from + length, "bearer token"))
-}
-
-/// `-----BEGIN … PRIVATE KEY-----` up to its end, or to the end of the text.
-fn private_key(text: &str, at: usize) -> Option<(Range<usize>, &'static str)> {
-    const HEADER_MAX: usize = 80;
-    let rest = text[at..].strip_prefix("-----BEGIN ")?;
-    let (label, body) = rest.split_once("-----")?;
-    if !label.contains("PRIVATE KEY") || label.len() > HEADER_MAX {
-        return None;
-    }
-    let end = format!("-----END {label}-----");
-    let length = match body.find(&end) {
-        Some(found) => text[at..].len() - body.len() + found + end.len(),
-        None => text.len() - at,
-    };
-    Some((at..at + length, "private key"))
-}
-
-/// The lines of a key that end with `-----END … PRIVATE KEY-----`, where its beginning does not stand in
-/// the text: the end of a file, a page of one.
-fn end_of_private_key(text: &str, at: usize) -> Option<(Range<usize>, &'static str)> {
-    const HEADER_MAX: usize = 80;
-    // Room for the number of a line.
-    const BEFORE_MAX: usize = 12;
-    const KEY_RUN_MIN: usize = 40;
-    let (label, _) = text[at..].strip_prefix("-----END ")?.split_once("-----")?;
-    if !label.contains("PRIVATE KEY") || label.len() > HEADER_MAX {
-        return None;
-    }
-    // Only so far back: a text without lines would be read again from each place.
-    let near = at.saturating_sub(BEFORE_MAX + 1);
-    let line = text.as_bytes()[near..at].iter().rposition(|byte| *byte == b'\n');
-    let mut from = line.map(|end| near + end + 1).or((at <= BEFORE_MAX).then_some(0))?;
-    let is_of_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
-    let longest = |line: &str| line.split(|c| !is_of_key(c)).map(str::len).max().unwrap_or(0);
-    let (mut is_key, mut is_last) = (false, true);
-    while from > 0 {
-        let before = text[..from - 1].rfind('\n').map_or(0, |end| end + 1);
-        let line = &text[before..from - 1];
-        let is_line_of_key = longest(line) >= KEY_RUN_MIN && !line.contains("-----");
-        // The last line of a key may be a short one.
-        if !is_line_of_key && !is_last {
-            break;
-        }
-        (is_key, is_last) = (is_key || is_line_of_key, false);
-        from = before;
-    }
-    let end = at + "-----END ".len() + label.len() + "-----".len();
-    is_key.then_some((from..end, "private key"))
 }

@@ -88,23 +88,14 @@ fn z10_many_beginnings_of_tokens_are_read_once() {
         let clean = redacted(&format!("{many} AKIAIOSFODNN7EXAMPLE"), &[]);
         assert!(clean.ends_with(" [redacted: AWS key id]"), "{text}");
     }
+    // Each of them looked for the end of its line, or of the one below it.
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKB";
+    for text in [format!("{line} "), format!("{line}\n"), format!("{line}\nwords\n")] {
+        let many = text.repeat(50_000);
+        assert!(!redacted(&many, &[]).contains("MII"), "{text}");
+    }
     let mixed = "sk-sk-proj-abcdefghij0123456789xyz sk-abcdefghijklmnopqrstuv";
     assert_eq!(redacted(mixed, &[]), "[redacted: API key] sk-abcdefghijklmnopqrstuv");
-}
-
-#[test]
-fn g8_the_end_of_a_private_key_is_taken_out_with_its_lines() {
-    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKB";
-    let end = "-----END PRIVATE KEY-----";
-    for (text, expected) in [
-        (format!("{line}\n{line}\n{end}\nafter"), "[redacted: private key]\nafter"),
-        (format!("{line}\nabc=\n{end}"), "[redacted: private key]"),
-        (format!("  12\t{line}\n  13\t{end}\n"), "[redacted: private key]\n"),
-        (format!("before it\n\n{line}\n{end}"), "before it\n\n[redacted: private key]"),
-        (format!("a key ends with\n{end}"), "a key ends with\n-----END PRIVATE KEY-----"),
-    ] {
-        assert_eq!(redacted(&text, &[]), expected);
-    }
 }
 
 #[test]

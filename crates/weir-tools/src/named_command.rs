@@ -37,6 +37,7 @@ pub(crate) async fn plan_command(call: CommandCall, what: String, cx: &ToolConte
             sockets: reach.sockets,
             ..CommandEffect::default()
         });
+        run_shell::add_named_keys(&workspace, &mut effects);
         let plan = CallPlan::new(EffectClass::Process, effects, summary);
         match no_folder {
             Some(message) => plan.with_failure(message),

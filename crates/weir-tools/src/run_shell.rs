@@ -6,11 +6,13 @@ use serde::Deserialize;
 use weir_core::message::MessageBlock;
 use weir_core::profile::PermissionMode;
 use weir_core::tool::{
-    CommandEffect, EffectClass, Effects, PathAccess, RawResult, Tier, ToolGroup, ToolSpec,
+    CommandEffect, EffectClass, Effects, PathAccess, PathEffect, RawResult, Tier, ToolGroup,
+    ToolSpec,
 };
 use weir_engine::ports::{
     CallPlan, CommandEnd, CommandOutcome, CommandSpec, ToolContext, Variables,
 };
+use weir_engine::workspace::Workspace;
 
 use crate::built::{ActionTool, tool_spec};
 use crate::draft::plan_blocking;
@@ -140,6 +142,7 @@ impl ActionTool for RunShell {
             };
             let summary = command_summary(&command);
             effects.commands.push(command);
+            add_named_keys(&workspace, &mut effects);
             let plan = CallPlan::new(EffectClass::Process, effects, summary);
             let plan = CallPlan { diff: settings, ..plan };
             match fails {
@@ -153,6 +156,21 @@ impl ActionTool for RunShell {
     async fn run_call(input: Input, effects: &Effects, cx: &ToolContext) -> RawResult {
         run(effects, cx, input.timeout_seconds).await
     }
+}
+
+/// Adds the files with private keys that the commands of a call name to what it reads: a person is asked as
+/// before any other reading of them (G6).
+pub(crate) fn add_named_keys(workspace: &Workspace, effects: &mut Effects) {
+    let read = effects.paths.iter_mut().filter(|at| at.access == PathAccess::Read);
+    for at in read.filter(|at| at.sensitive.is_none()) {
+        at.sensitive = workspace.key_inside(at);
+    }
+    let commands = effects.commands.iter();
+    let keys = commands.flat_map(|of| workspace.keys_named_by(&of.command, &of.cwd));
+    let keys: Vec<PathEffect> = keys
+        .filter(|key| !effects.paths.iter().any(|at| at.path == key.path && at.sensitive.is_some()))
+        .collect();
+    effects.paths.extend(keys);
 }
 
 /// What the person is asked about, in a line.

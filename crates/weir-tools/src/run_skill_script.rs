@@ -72,6 +72,7 @@ impl ActionTool for RunSkillScript {
                 sockets: reach.sockets,
                 ..CommandEffect::default()
             });
+            run_shell::add_named_keys(&workspace, &mut effects);
             let plan = CallPlan::new(EffectClass::Process, effects, summary);
             match fails {
                 Some(message) => plan.with_failure(message),

@@ -7,6 +7,7 @@ use weir_core::tool::{EffectClass, Effects, FeedEffect, RawResult, ToolGroup, To
 use weir_engine::ports::{CallPlan, JobInfo, ToolContext};
 
 use crate::built::{ActionTool, tool_spec};
+use crate::draft::plan_blocking;
 use crate::text;
 
 pub(crate) struct WriteShellInput;
@@ -43,9 +44,15 @@ impl ActionTool for WriteShellInput {
         let feed = |job: JobInfo| {
             Some(FeedEffect { hosts: job.reaches?, job: job.job, command: job.command })
         };
-        let feeds = fed.filter_map(feed).collect();
-        let effects = Effects { jobs: vec![input.job], feeds, ..Effects::default() };
-        CallPlan::new(EffectClass::Once, effects, summary)
+        let feeds: Vec<FeedEffect> = fed.filter_map(feed).collect();
+        let workspace = cx.workspace.clone();
+        plan_blocking(move || {
+            // A shell that waits for input runs it as a command.
+            let paths = workspace.keys_named_by(&input.text, ".");
+            let effects = Effects { jobs: vec![input.job], feeds, paths, ..Effects::default() };
+            CallPlan::new(EffectClass::Once, effects, summary)
+        })
+        .await
     }
 
     async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {

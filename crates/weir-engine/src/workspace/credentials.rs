@@ -10,6 +10,7 @@ pub use self::inside::holds_private_key;
 pub(super) use self::table::CredentialTable;
 
 mod inside;
+mod named;
 mod table;
 
 /// Invisible wherever they lie.

@@ -140,6 +140,34 @@ fn g6_a_private_key_under_any_name_asks_before_it_is_read() {
     }
 }
 
+#[test]
+fn g6_a_command_that_names_a_private_key_asks_as_reading_it_does() {
+    let world = World::new();
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKB";
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n");
+    world.write("deploy.txt", key.as_bytes());
+    world.write("plain.txt", b"one\n");
+    for (tool, input, asks) in [
+        ("run_shell", json!({"command": "sed -n 2p deploy.txt"}), true),
+        ("run_shell", json!({"command": "base64 -d deploy.txt", "background": true}), true),
+        ("run_shell", json!({"command": "make", "reads": ["deploy.txt"]}), true),
+        ("run_shell", json!({"command": "cat plain.txt", "reads": ["plain.txt"]}), false),
+        ("run_shell", json!({"command": "cat deploy.txt.orig"}), false),
+        ("write_shell_input", json!({"job": "j1", "text": "cut -c2- deploy.txt\n"}), true),
+        ("write_shell_input", json!({"job": "j1", "text": "cat plain.txt\n"}), false),
+    ] {
+        let plan = block_on(world.plan(tool, input.clone()));
+        let asked: Vec<&str> = plan
+            .effects
+            .paths
+            .iter()
+            .filter(|at| at.sensitive.is_some())
+            .map(|at| at.path.as_str())
+            .collect();
+        assert_eq!(asked, if asks { vec!["deploy.txt"] } else { Vec::new() }, "{tool} {input}");
+    }
+}
+
 /// What is searched with a folder shows no line of a key, and tells nothing by what it leaves out.
 #[test]
 fn g6_a_search_shows_no_line_of_a_private_key_and_none_can_be_guessed() {

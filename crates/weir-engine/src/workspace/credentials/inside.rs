@@ -1,16 +1,19 @@
 //! Whether a file holds a private key whatever it is called (G6): it is looked at inside. Not here: which
-//! names say that one does (the tables), and who is asked then (the gate).
+//! names say that one does (the tables), which files a command names (`named`), and who is asked then (the
+//! gate).
 
 use std::io::Read as _;
 use std::ops::{Range, RangeInclusive};
+use std::sync::LazyLock;
 
+use regex::bytes::Regex;
 use weir_core::tool::{PathEffect, PathPlace};
 
 use super::super::Workspace;
 use super::is_fixture;
 
 /// Bytes of a file that are looked at.
-const LOOKED_BYTES_MAX: u64 = 4 << 20;
+pub(super) const LOOKED_BYTES_MAX: u64 = 4 << 20;
 /// Longest name of what begins, such as `ENCRYPTED PRIVATE KEY`, in bytes.
 const LABEL_BYTES_MAX: usize = 80;
 /// Fewest letters in a row that are a key and not an example of how one looks.
@@ -18,27 +21,37 @@ const KEY_CHARS_MIN: usize = 40;
 /// What stands before and after a label.
 const DASHES: &str = "-----";
 
+/// What stands in every file with a key, and in hardly another: nothing else of one is read as text.
+static LABEL: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("PRIVATE KEY").expect("it is two words"));
+
 impl Workspace {
     /// Why a person is asked before the file at `at` is read, where it holds a private key. Of a file
     /// that is hidden, lies outside or was made for tests nothing is looked at.
     pub fn key_inside(&self, at: &PathEffect) -> Option<String> {
-        let text = self.text_of_keys(at)?;
+        self.key_inside_first(at, LOOKED_BYTES_MAX)
+    }
+
+    /// The same of its first bytes alone.
+    pub(super) fn key_inside_first(&self, at: &PathEffect, bytes_max: u64) -> Option<String> {
+        let text = self.text_of_keys(at, bytes_max)?;
         holds_private_key(&text).then(|| "it holds a private key".to_owned())
     }
 
     /// The lines of the file at `at`, from 1, in which private keys stand: what shows single lines of a
     /// file shows none of these. Nothing is looked at where [`Workspace::key_inside`] looks at nothing.
     pub fn key_lines(&self, at: &PathEffect) -> Vec<RangeInclusive<u64>> {
-        self.text_of_keys(at).map(|text| key_lines(&text)).unwrap_or_default()
+        let text = self.text_of_keys(at, LOOKED_BYTES_MAX);
+        text.map(|text| key_lines(&text)).unwrap_or_default()
     }
 
-    fn text_of_keys(&self, at: &PathEffect) -> Option<String> {
+    fn text_of_keys(&self, at: &PathEffect, bytes_max: u64) -> Option<String> {
         if at.place != PathPlace::Inside || at.ignored.is_some() || is_fixture(&at.path) {
             return None;
         }
         let mut bytes = Vec::new();
-        self.open_file(at).ok()?.take(LOOKED_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        self.open_file(at).ok()?.take(bytes_max).read_to_end(&mut bytes).ok()?;
+        LABEL.is_match(&bytes).then(|| String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 

@@ -8,8 +8,9 @@ use crate::language::TextLanguage;
 use crate::similarity::SimilarityModel;
 use crate::words::WeightedTerm;
 
-/// Begins every kept index; the number grows with every change of what is kept or how words are split.
-const MARK: &[u8; 8] = b"weirmi02";
+/// Begins every kept index; the number grows with every change of what is kept, of how words are split and
+/// of which texts are left out: what is known by then to be private is in no index that is older.
+const MARK: &[u8; 8] = b"weirmi03";
 /// Ends it: what was cut off is noticed.
 const END: u32 = 0x5745_4952;
 /// More dimensions than are ever computed: a damaged number must not take memory.

@@ -29,7 +29,7 @@ mod reading;
 #[cfg(test)]
 mod tests;
 
-use reading::FILE_BYTES_MAX;
+use reading::{FILE_BYTES_MAX, is_left_out};
 
 /// The index among what is derived from the files of a workspace.
 const INDEX_FILE: &str = "meaning.index";
@@ -185,11 +185,16 @@ type CurrentPassages = HashMap<String, Vec<TextPassage>>;
 impl WorkspaceSearch {
     /// Brings the index up to date and says what it lacks.
     fn prepare_index(&self, open: &mut OpenIndex) -> Result<IndexState, String> {
+        let mut is_stale = false;
         let index = open.index.get_or_insert_with(|| {
             let kept = self.workspace.read_derived(INDEX_FILE);
-            kept.and_then(|bytes| MeaningIndex::from_bytes(&bytes)).unwrap_or_default()
+            let index = kept.as_deref().and_then(MeaningIndex::from_bytes);
+            is_stale = kept.is_some() && index.is_none();
+            index.unwrap_or_default()
         });
         let mut state = self.bring_up_to_date(index)?;
+        // What nobody reads any more does not stay on the disk: it may have words that are left out today.
+        state.changed |= is_stale;
         if state.changed {
             open.has_outside = false;
             index.refresh_vectors(&TrainingSettings::default());
@@ -339,7 +344,11 @@ impl WorkspaceSearch {
             return Vec::new();
         }
         match self.workspace.read(&at, FILE_BYTES_MAX) {
-            Ok(FileContent::File { bytes, .. }) => split_passages(&String::from_utf8_lossy(&bytes)),
+            Ok(FileContent::File { bytes, .. }) => {
+                let text = String::from_utf8_lossy(&bytes);
+                // Whatever the index that names it was made of.
+                if is_left_out(path, &text) { Vec::new() } else { split_passages(&text) }
+            }
             Ok(_) | Err(_) => Vec::new(),
         }
     }

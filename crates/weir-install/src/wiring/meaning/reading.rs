@@ -121,11 +121,7 @@ impl WorkspaceSearch {
             }
             Some(_) | None => {
                 let text = String::from_utf8_lossy(&bytes);
-                // No text, whatever its name says; or one whose passages would show a private key, to the
-                // model and to the one that makes vectors.
-                let is_left_out =
-                    text.contains('\0') || (!is_fixture(&entry.path) && holds_private_key(&text));
-                let parts = match is_left_out {
+                let parts = match is_left_out(&entry.path, &text) {
                     true => SourceParts::default(),
                     false => SourceParts::of_text(&text),
                 };
@@ -134,6 +130,12 @@ impl WorkspaceSearch {
             }
         }
     }
+}
+
+/// Whether a file stands in no index: it is no text, whatever its name says, or its passages would show a
+/// private key, to the model and to the one that makes vectors.
+pub(super) fn is_left_out(path: &str, text: &str) -> bool {
+    text.contains('\0') || (!is_fixture(path) && holds_private_key(text))
 }
 
 /// Whether a file has the size and times of when it was read; then it is not read again.

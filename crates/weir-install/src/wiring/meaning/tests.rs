@@ -111,6 +111,51 @@ async fn g6_a_text_that_holds_a_private_key_is_in_no_answer() {
     assert_eq!(vault.paths("harbour").await, ["open.md"]);
 }
 
+/// An index of a version that left less out: the file is as it was when that one was made.
+#[tokio::test]
+async fn g6_what_was_indexed_before_it_counted_as_private_goes_with_its_version() {
+    let vault = Vault::new();
+    vault.write("open.md", "The harbour is open.");
+    assert_eq!(vault.paths("harbour").await, ["open.md"]);
+    let kept = vault.kept_index();
+    let vault = vault.opened_again();
+    let mut bytes = fs::read(&kept).expect("it is kept");
+    bytes[..8].copy_from_slice(b"weirmi02");
+    fs::write(&kept, &bytes).expect("writable");
+    // Nothing is left that could be put into a new one.
+    fs::remove_file(vault.folder.path().join("vault/open.md")).expect("it is there");
+    assert_eq!(vault.paths("harbour").await, [""; 0]);
+    let now = fs::read(&kept).expect("it is kept");
+    assert!(MeaningIndex::from_bytes(&now).is_some(), "it is one of this version");
+    let has_word = |bytes: &[u8]| bytes.windows(4).any(|word| word == b"harb");
+    assert!(has_word(&bytes) && !has_word(&now), "and has none of the old words");
+}
+
+#[tokio::test]
+async fn g6_no_passage_of_a_private_text_comes_from_an_index_that_has_it() {
+    let vault = Vault::new();
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKB";
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n");
+    let text = format!("The harbour key.\n\n{key}");
+    vault.write("notes.md", &text);
+    let top = vault.workspace.resolve_tree(".", weir_core::tool::PathAccess::List);
+    let options = weir_engine::workspace::WalkOptions {
+        recursive: true,
+        respect_gitignore: true,
+        hidden: false,
+        max_entries: 10,
+    };
+    let walk = vault.workspace.walk(&top, options).expect("a walk");
+    let WorkspaceEntry { bytes, modified, changed_ns, .. } = walk.entries[0];
+    // As one is that was made when nobody looked for keys.
+    let mut index = MeaningIndex::new();
+    let stamp = weir_meaning::SourceStamp { bytes, modified, changed_ns, digest: 1 };
+    index.put_source("notes.md", stamp, &weir_meaning::SourceParts::of_text(&text));
+    vault.workspace.replace_derived(INDEX_FILE, &index.to_bytes()).expect("written");
+    assert_eq!(vault.ask("harbour", "").await.files, 1, "it is taken for current");
+    assert_eq!(vault.paths("harbour").await, [""; 0]);
+}
+
 #[tokio::test]
 async fn k6_what_the_rules_close_after_it_was_read_is_in_no_answer() {
     let vault = Vault::new();

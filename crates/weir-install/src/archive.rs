@@ -7,13 +7,12 @@
 //! writes the lines that a log lacks), names of checkpoints before their objects.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
 use flate2::Compression;
-use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use weir_core::secret::Secret;
@@ -22,28 +21,26 @@ use weir_store::{PostgresStores, copy_sqlite};
 use crate::environment::WeirFolders;
 use crate::failure::usage;
 
-mod changes;
+mod begun;
+mod restore;
 #[cfg(test)]
 mod tests;
 
-use changes::{MovedFolder, RestoreChanges};
+pub use begun::{is_restore_begun, take_back_killed_restore};
+pub use restore::restore_archive;
 
 /// The file that says what the archive is.
 const MANIFEST: &str = "weir-backup.json";
 /// The form of archives that this program writes and reads.
 const FORMAT: u32 = 1;
-/// Bytes of the manifest.
-const MANIFEST_BYTES_MAX: u64 = 64 * 1024;
 /// Name of the copy of a PostgreSQL database in an archive.
 const POSTGRES: &str = "postgres.backup";
 /// What is no data: the archives themselves, what only lives while a process does, and the list of what
 /// the keyring of this machine has, which is untrue on another one.
 const LEFT_OUT: [&str; 7] =
     ["backups", "egress", "jobs", "trust.lock", "keys.lock", "config.lock", "keyring.toml"];
-/// What a folder with data has one of. A log whose database is gone counts: SQLite takes it for that of
-/// the database that is put beside it, and shows what it was before instead of what was restored.
-const DATA: [&str; 6] =
-    ["weir.db", "weir.db-wal", "server.db", "server.db-wal", "config.toml", "people"];
+/// How the names of what is half done begin: it is no data.
+const HALF_DONE: &str = ".weir-backup-";
 /// What holds secrets that can be used.
 const KEYS: [&str; 4] = ["keys.toml", "mcp-tokens", "server.key", "master.key"];
 /// The file of keys in an archive.
@@ -196,7 +193,7 @@ struct StagingFolder(PathBuf);
 
 impl StagingFolder {
     fn new(beside: &Path) -> anyhow::Result<StagingFolder> {
-        let name = format!(".weir-backup-{}", uuid::Uuid::now_v7().simple());
+        let name = format!("{HALF_DONE}{}", uuid::Uuid::now_v7().simple());
         let path = beside.join(name);
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
             usage(format!("nothing can be written in {}: {error}", beside.display()))
@@ -338,7 +335,7 @@ fn walk_files(
     for entry in entries {
         let file_name = entry.file_name();
         let Some(word) = file_name.to_str() else { continue };
-        if !of.is_included(word) || word.starts_with(".weir-backup-") {
+        if !of.is_included(word) || word.starts_with(HALF_DONE) {
             continue;
         }
         let (path, name) = (entry.path(), name.join(word));
@@ -350,170 +347,4 @@ fn walk_files(
         }
     }
     Ok(())
-}
-
-/// Puts everything in the backup `from` back. Folders must be empty of Weir's data, or are moved
-/// aside with `replace`; where they went. Where it fails, all is as it was before, or the error says
-/// where the data is.
-///
-/// # Errors
-/// It is damaged or no backup, it was written by a newer Weir, or there is data that it would replace.
-pub async fn restore_archive(
-    of: &BackupOf<'_>,
-    from: &Path,
-    replace: bool,
-) -> anyhow::Result<Vec<PathBuf>> {
-    check_whole(from)?;
-    let manifest = read_manifest(from)?;
-    if manifest.format > FORMAT {
-        return Err(usage(format!(
-            "{} was written by Weir {}, which is newer; use that one",
-            from.display(),
-            manifest.version
-        )));
-    }
-    if manifest.postgres != of.is_postgres() {
-        let kind = if manifest.postgres { "a PostgreSQL database" } else { "SQLite" };
-        return Err(usage(format!(
-            "the backup is of {kind}; name the database it is to go to with --database"
-        )));
-    }
-    let mut changes = RestoreChanges::default();
-    make_room(of, replace, &mut changes).map_err(|error| changes.take_back(error))?;
-    match put_back(of, from, &mut changes).await {
-        Ok(()) => Ok(changes.moved.into_iter().map(|folder| folder.aside).collect()),
-        Err(error) => Err(changes.take_back(error)),
-    }
-}
-
-/// Unpacks everything to where room was made for it. The database comes last: it is taken in as a whole
-/// or not at all, and nothing can fail once it was.
-async fn put_back(
-    of: &BackupOf<'_>,
-    from: &Path,
-    changes: &mut RestoreChanges,
-) -> anyhow::Result<()> {
-    let doing = || format!("restoring {}", from.display());
-    let state = &of.dirs.state;
-    changes.make_folder(state).with_context(doing)?;
-    let staging = StagingFolder::new(state)?;
-    unpack_archive(of, from, &staging.0, changes).with_context(doing)?;
-    if of.is_postgres() {
-        PostgresStores::restore_backup(of.database, &staging.0.join(POSTGRES)).await?;
-    }
-    Ok(())
-}
-
-/// Reads all of the file before anything is changed: who reads the tar stops at its end marker, and what
-/// says that every byte came as it was written stands behind that.
-fn check_whole(from: &Path) -> anyhow::Result<()> {
-    let damaged = |why: &dyn std::fmt::Display| {
-        usage(format!("{} is damaged: {why}; nothing was changed", from.display()))
-    };
-    let file = File::open(from).map_err(|error| usage(format!("{}: {error}", from.display())))?;
-    let mut stream = flate2::bufread::GzDecoder::new(BufReader::new(file));
-    if stream.header().is_none() {
-        // Nothing compressed: whoever looks for the manifest says that it is no backup.
-        return Ok(());
-    }
-    io::copy(&mut stream, &mut io::sink()).map_err(|error| damaged(&error))?;
-    // One stream is all that is ever written.
-    let mut rest = stream.into_inner();
-    if !rest.fill_buf().map_err(|error| damaged(&error))?.is_empty() {
-        return Err(damaged(&"something follows its end"));
-    }
-    Ok(())
-}
-
-fn read_manifest(from: &Path) -> anyhow::Result<ArchiveManifest> {
-    let no_backup = |why: &dyn std::fmt::Display| {
-        usage(format!("{} is no backup of Weir: {why}", from.display()))
-    };
-    let file = File::open(from).map_err(|error| usage(format!("{}: {error}", from.display())))?;
-    let mut tar = tar::Archive::new(GzDecoder::new(file));
-    let mut entries = tar.entries().map_err(|error| no_backup(&error))?;
-    let first = entries.next().ok_or_else(|| no_backup(&"it is empty"))?;
-    let first = first.map_err(|error| no_backup(&error))?;
-    if first.path().map_err(|error| no_backup(&error))?.as_ref() != Path::new(MANIFEST) {
-        return Err(no_backup(&format!("it does not begin with {MANIFEST}")));
-    }
-    let mut text = String::new();
-    first.take(MANIFEST_BYTES_MAX).read_to_string(&mut text).map_err(|e| no_backup(&e))?;
-    serde_json::from_str(&text).map_err(|error| no_backup(&error))
-}
-
-/// Data that is there already is moved aside, or is a reason to stop.
-fn make_room(of: &BackupOf<'_>, replace: bool, changes: &mut RestoreChanges) -> anyhow::Result<()> {
-    let has_data = |folder: &Path| DATA.iter().any(|name| folder.join(name).exists());
-    let full: Vec<ArchivedFolder> =
-        of.archive_roots().into_iter().filter(|root| has_data(&root.folder)).collect();
-    if let (false, Some(root)) = (replace, full.first()) {
-        return Err(usage(format!(
-            "there is data in {}; end every Weir that uses it, then use --replace to move it aside, \
-             or restore into another folder with --state-dir",
-            root.folder.display()
-        )));
-    }
-    let stamp = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
-    for root in full {
-        let mut aside = root.folder.clone().into_os_string();
-        aside.push(format!(".before-restore-{stamp}"));
-        fs::rename(&root.folder, &aside)
-            .with_context(|| format!("moving {} aside", root.folder.display()))?;
-        changes.moved.push(MovedFolder { folder: root.folder, aside: aside.into() });
-    }
-    Ok(())
-}
-
-/// Writes every file of the archive to where it belongs. Names that lead elsewhere are refused.
-fn unpack_archive(
-    of: &BackupOf<'_>,
-    from: &Path,
-    staging: &Path,
-    changes: &mut RestoreChanges,
-) -> anyhow::Result<()> {
-    let mut tar = tar::Archive::new(GzDecoder::new(File::open(from)?));
-    for entry in tar.entries()? {
-        let mut entry = entry?;
-        let name = entry.path()?.into_owned();
-        let Some(to) = target_path(of, &name, staging)? else { continue };
-        if entry.header().entry_type() != tar::EntryType::Regular {
-            anyhow::bail!("{} is no plain file", name.display());
-        }
-        let mode = entry.header().mode().unwrap_or(0o600) & 0o700;
-        let writing = || format!("writing {}", to.display());
-        let mut file = changes.make_file(&to, mode).with_context(writing)?;
-        io::copy(&mut entry, &mut file).with_context(writing)?;
-        file.sync_all()?;
-    }
-    Ok(())
-}
-
-/// Where a file of an archive belongs; `None`: it is not unpacked.
-fn target_path(of: &BackupOf<'_>, name: &Path, staging: &Path) -> anyhow::Result<Option<PathBuf>> {
-    let mut parts = name.components();
-    let Some(Component::Normal(first)) = parts.next() else {
-        anyhow::bail!("{} is no name of a backup", name.display());
-    };
-    let rest = parts.as_path();
-    if !rest.components().all(|part| matches!(part, Component::Normal(_))) {
-        anyhow::bail!("{} leads out of the backup", name.display());
-    }
-    if rest.as_os_str().is_empty() {
-        return match first.to_str() {
-            Some(MANIFEST) => Ok(None),
-            Some(POSTGRES) => Ok(Some(staging.join(POSTGRES))),
-            _ => anyhow::bail!("{} is no name of a backup", name.display()),
-        };
-    }
-    match first.to_str() {
-        Some("state") => Ok(Some(of.dirs.state.join(rest))),
-        Some("config") => Ok(Some(of.dirs.config.join(rest))),
-        // Where the settings do not name another place, it goes where a database is looked for.
-        Some("database") => {
-            let folder = of.database_folder().unwrap_or_else(|| of.dirs.state.clone());
-            Ok(Some(folder.join(rest)))
-        }
-        _ => anyhow::bail!("{} is no name of a backup", name.display()),
-    }
 }

@@ -13,6 +13,7 @@ use weir_providers::catalogue::ModelCatalogue;
 use weir_providers::transport::ModelTransport;
 use weir_store::SqliteStore;
 
+use crate::archive;
 use crate::config::{BrowserSettings, ConfigDraft, ConfigFiles, ReadableConfig, WorkspaceConfig};
 use crate::declared_server::{DeclaredServer, DeclaredServers};
 use crate::environment::{ProcessEnvironment, WeirFolders};
@@ -106,13 +107,16 @@ impl InstallationContext {
     /// The surroundings that named folders and environment describe.
     ///
     /// # Errors
-    /// The workspace does not exist, or no home folder is known.
+    /// The workspace does not exist, no home folder is known, or a backup is being restored.
     pub fn new(
         named: &NamedFolders,
         environment: ProcessEnvironment,
         notifier: Notifier,
     ) -> anyhow::Result<InstallationContext> {
         let dirs = WeirFolders::find(&environment, named.state_dir.as_deref())?;
+        if let Some(said) = archive::take_back_killed_restore(&dirs)? {
+            (notifier.notify)(&format!("note: {said}"));
+        }
         let folder = existing_folder(named.workspace.as_deref().unwrap_or(Path::new(".")))?;
         Ok(InstallationContext {
             environment,

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use weir_core::view::plain::visible_text;
+use weir_install::archive::is_restore_begun;
 use weir_install::environment::ProcessEnvironment;
 
 use crate::failure::usage;
@@ -45,7 +46,8 @@ pub(crate) fn check_named_state(
     let by_variable = environment.text_variable(VARIABLE).map(Path::new);
     let Some(folder) = named.filter(|folder| Some(*folder) != by_variable) else { return Ok(()) };
     let seen = visible_text(&folder.display().to_string());
-    if KEPT.iter().any(|name| folder.join(name).exists()) {
+    // What a restore moved aside comes back when the command looks at the folder.
+    if KEPT.iter().any(|name| folder.join(name).exists()) || is_restore_begun(folder) {
         return Ok(());
     }
     match store_use(options) {

@@ -1,5 +1,9 @@
 //! Backups that are written and restored in folders of their own; not here: a whole program or server.
 
+use std::collections::BTreeMap;
+
+use super::begun::{BegunRestore, MovedFolder, RestorePlan};
+use super::restore::{RestoreTargets, apply_files, plan_restore, target_path};
 use super::*;
 
 fn dirs(folder: &Path) -> WeirFolders {
@@ -228,20 +232,222 @@ async fn d9_a_restore_that_fails_leaves_everything_as_it_was() {
 #[test]
 fn d9_data_that_cannot_be_moved_back_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
-    let aside = folder.path().join("state.before-restore-1");
-    put(&aside.join("weir.db"), "old");
     let state = folder.path().join("state");
-    let mut changes = RestoreChanges::default();
-    changes.moved.push(MovedFolder { folder: state.clone(), aside: aside.clone() });
-    drop(changes.make_file(&state.join("a/weir.db"), 0o600).expect("written"));
+    put(&state.join("weir.db"), "old");
+    let aside = folder.path().join("state.before-restore-1");
+    let moved = vec![MovedFolder { folder: state.clone(), aside: aside.clone() }];
+    let mut plan = RestorePlan::new(Path::new("b"), state.join("s"), moved);
+    plan.add_file(&state.join("a/weir.db")).expect("it goes aside");
+    let mut begun = BegunRestore::begin_restore(plan, &state).expect("written");
+    begun.move_aside(&mut || Ok(())).expect("moved");
+    drop(begun.make_file(&state.join("a/weir.db"), 0o600).expect("written"));
     // Another program came between.
     put(&state.join("other"), "theirs");
-    let told = format!("{:#}", changes.take_back(anyhow::anyhow!("the disk is full")));
+    let told = format!("{:#}", begun.take_back(anyhow::anyhow!("the disk is full")));
     assert!(told.contains("the disk is full"), "{told}");
     assert!(told.contains(&aside.display().to_string()), "{told}");
     assert!(!told.contains("as it was before"), "{told}");
     assert_eq!(fs::read_to_string(aside.join("weir.db")).expect("there"), "old");
     assert!(state.join("other").exists() && !state.join("a").exists());
+    // Nothing starts over it, until that is out of the way.
+    drop(begun);
+    let dirs = WeirFolders { state: state.clone(), ..dirs(folder.path()) };
+    let refused = take_back_killed_restore(&dirs).expect_err("it is in the way");
+    assert!(refused.to_string().contains(&aside.display().to_string()), "{refused}");
+    fs::remove_file(state.join("other")).expect("there");
+    assert!(take_back_killed_restore(&dirs).expect("taken back").is_some());
+    assert_eq!(fs::read_to_string(state.join("weir.db")).expect("there"), "old");
+    assert!(take_back_killed_restore(&dirs).expect("nothing").is_none());
+}
+
+/// Every file below a folder, with its content, and every empty folder, which has none.
+fn everything_below(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(at) = open.pop() {
+        let entries: Vec<_> = fs::read_dir(&at).into_iter().flatten().flatten().collect();
+        if entries.is_empty() {
+            found.insert(at, None);
+            continue;
+        }
+        for path in entries.into_iter().map(|entry| entry.path()) {
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let content = fs::read(&path).expect("readable");
+                found.insert(path, Some(content));
+            }
+        }
+    }
+    found
+}
+
+/// An archive with files in all folders.
+fn put_whole(of: &BackupOf<'_>, path: &Path) {
+    let mut file = ArchiveWriter::create_at(path).expect("writable");
+    file.write_manifest(&build_manifest(of)).expect("written");
+    for name in ["config/config.toml", "state/weir.db", "state/people/p1/a", "state/people/p1/b"] {
+        file.append_text("new", Path::new(name)).expect("written");
+    }
+    file.finish().expect("written");
+}
+
+/// What stands there before a restore: nothing, files that are no data, or data.
+fn put_before(to: &WeirFolders, before: &str) {
+    if before != "nothing" {
+        put(&to.config.join("SOUL.md"), "mine");
+        put(&to.state.join("people.txt"), "mine");
+    }
+    if before == "data" {
+        put(&to.state.join("weir.db"), "old");
+        put(&to.state.join("people/p1/a"), "old");
+        put(&to.config.join("config.toml"), "old");
+    }
+}
+
+/// A restore that ends before the change with this number; `None`: it has no more.
+fn restore_up_to(of: &BackupOf<'_>, archive: &Path, changes: usize) -> Option<BegunRestore> {
+    let targets = RestoreTargets::of_backup(of);
+    let plan = plan_restore(of, &targets, archive, true).expect("a plan");
+    let mut begun = BegunRestore::begin_restore(plan, &of.dirs.state).expect("noted");
+    let mut left = changes;
+    let mut step = || -> io::Result<()> {
+        left = left.checked_sub(1).ok_or_else(|| io::Error::other("it ends here"))?;
+        Ok(())
+    };
+    let applied = apply_files(&targets, archive, &mut begun, &mut step);
+    applied.is_err().then_some(begun)
+}
+
+#[tokio::test]
+async fn d9_a_restore_that_is_killed_anywhere_is_taken_back_by_the_next_start() {
+    for before in ["nothing", "files", "data"] {
+        let mut changes = 0;
+        loop {
+            let folder = tempfile::tempdir().expect("a folder");
+            let to = dirs(&folder.path().join("to"));
+            let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
+            let archive = folder.path().join("b.tar.gz");
+            put_whole(&of, &archive);
+            put_before(&to, before);
+            let was = everything_below(folder.path());
+            // Dropped as a killed program drops it: nothing is taken back.
+            let Some(begun) = restore_up_to(&of, &archive, changes) else { break };
+            assert!(is_restore_begun(&to.state), "{before} {changes}");
+            let busy = take_back_killed_restore(&to).expect_err("it lives");
+            assert!(busy.to_string().contains("is being restored"), "{busy}");
+            drop(begun);
+            let said = take_back_killed_restore(&to).expect("taken back").expect("it is said");
+            assert!(said.contains("all is as it was before"), "{said}");
+            let mut now = everything_below(folder.path());
+            // A folder that was made first may stay, empty.
+            now.retain(|path, content| content.is_some() || was.contains_key(path));
+            assert_eq!(now, was, "{before}, before change {changes}");
+            assert!(take_back_killed_restore(&to).expect("nothing to do").is_none());
+            // And then it can be restored.
+            restore_archive(&of, &archive, true).await.expect("restored");
+            for path in [to.config.join("config.toml"), to.state.join("people/p1/b")] {
+                assert_eq!(fs::read_to_string(&path).expect("there"), "new", "{before} {changes}");
+            }
+            assert!(!is_restore_begun(&to.state));
+            changes += 1;
+        }
+        assert!(changes > 7, "{before}: each file is met before and after it is made: {changes}");
+    }
+}
+
+#[tokio::test]
+async fn d9_a_restore_that_fails_anywhere_leaves_everything_as_it_was() {
+    for before in ["nothing", "files", "data"] {
+        for changes in 0..8 {
+            let folder = tempfile::tempdir().expect("a folder");
+            let to = dirs(&folder.path().join("to"));
+            let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
+            let archive = folder.path().join("b.tar.gz");
+            put_whole(&of, &archive);
+            put_before(&to, before);
+            let was = everything_below(folder.path());
+            let begun = restore_up_to(&of, &archive, changes).expect("it ends");
+            let told = format!("{:#}", begun.take_back(anyhow::anyhow!("the disk is full")));
+            assert!(told.contains("all is as it was before"), "{before} {changes}: {told}");
+            assert_eq!(everything_below(folder.path()), was, "{before}, before change {changes}");
+        }
+    }
+}
+
+/// A start that was killed while it took a restore back leaves the rest to the next one.
+#[test]
+fn d9_what_was_taken_back_already_is_not_taken_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let to = dirs(&folder.path().join("to"));
+    let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
+    let archive = folder.path().join("b.tar.gz");
+    put_whole(&of, &archive);
+    put_before(&to, "data");
+    let begun = restore_up_to(&of, &archive, 6).expect("it ends");
+    drop(begun);
+    let marker = folder.path().join("to/state.restoring");
+    let noted = fs::read_to_string(&marker).expect("it is noted beside what is moved");
+    let was = |name: &str| fs::read_to_string(to.state.join(name)).unwrap_or_default();
+    take_back_killed_restore(&to).expect("taken back");
+    assert_eq!(was("weir.db"), "old");
+    // As if the note had not been taken away any more.
+    put(&marker, &noted);
+    assert!(take_back_killed_restore(&to).expect("nothing to do").is_some());
+    assert_eq!((was("weir.db"), was("people/p1/a")), ("old".into(), "old".into()));
+    assert!(!marker.exists());
+    // A note that nobody can read stops the start: nobody knows what holds.
+    put(&marker, &noted[..noted.len() / 2]);
+    let refused = take_back_killed_restore(&to).expect_err("it is cut off");
+    assert!(refused.to_string().contains("cannot be read"), "{refused}");
+}
+
+#[tokio::test]
+async fn d9_a_restore_takes_away_nothing_that_it_did_not_make() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let to = dirs(&folder.path().join("to"));
+    let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
+    let archive = folder.path().join("b.tar.gz");
+    put_whole(&of, &archive);
+    put(&to.state.join("people.txt"), "mine");
+    put(&to.config.join("config.toml.bak"), "mine");
+    // One file of the archive stands there already, in a folder that counts as empty of data.
+    put(&to.config.join("profiles/a.toml"), "mine");
+    let mut file = ArchiveWriter::create_at(&folder.path().join("c.tar.gz")).expect("writable");
+    file.write_manifest(&build_manifest(&of)).expect("written");
+    file.append_text("new", Path::new("config/profiles/a.toml")).expect("written");
+    file.finish().expect("written");
+    let was = everything_below(folder.path());
+    let refused = restore_archive(&of, &folder.path().join("c.tar.gz"), true).await;
+    let told = format!("{:#}", refused.expect_err("it is in the way"));
+    assert!(told.contains("a.toml is in the way") && told.contains("as it was before"), "{told}");
+    assert_eq!(everything_below(folder.path()), was);
+    restore_archive(&of, &archive, false).await.expect("nothing is in the way");
+    assert_eq!(fs::read_to_string(to.config.join("profiles/a.toml")).expect("there"), "mine");
+    // Several within one second have folders of their own for what was there.
+    let mut aside = Vec::new();
+    for _ in 0..3 {
+        aside.extend(restore_archive(&of, &archive, true).await.expect("moved aside"));
+    }
+    aside.sort();
+    aside.dedup();
+    assert_eq!(aside.len(), 6);
+}
+
+#[tokio::test]
+async fn d9_a_database_elsewhere_is_restored_to_where_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let from = dirs(&folder.path().join("from"));
+    put(&from.config.join("config.toml"), "new");
+    let database = folder.path().join("database");
+    drop(weir_store::SqliteStore::open(&database).expect("opens"));
+    let url = format!("sqlite:{}", database.display());
+    let of = BackupOf { dirs: &from, database: &url, keys: false, kept_keys: None };
+    let archive = folder.path().join("b.tar.gz");
+    write_archive(&of, &archive).await.expect("written");
+    let moved = restore_archive(&of, &archive, true).await.expect("restored");
+    assert_eq!(moved.len(), 2, "the database and the settings: {moved:?}");
+    assert!(database.join("weir.db").is_file() && !from.state.join("weir.db").exists());
 }
 
 #[test]
@@ -249,7 +455,8 @@ fn d9_names_in_a_backup_lead_nowhere_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let dirs = dirs(folder.path());
     let of = BackupOf { dirs: &dirs, database: "", keys: false, kept_keys: None };
-    let at = |name: &str| target_path(&of, Path::new(name), folder.path());
+    let targets = RestoreTargets::of_backup(&of);
+    let at = |name: &str| target_path(&targets, Path::new(name), folder.path());
     for name in ["../x", "/etc/passwd", "state/../../x", "other/x", "x", "state/a/../../../x"] {
         assert!(at(name).is_err(), "{name}");
     }

@@ -47,6 +47,7 @@ mod proposed_settings;
 mod reach;
 mod recall;
 mod recipes;
+mod restore;
 mod run;
 mod secrets;
 mod skills;

@@ -1,5 +1,7 @@
 //! The commands, one file each, and the one place that knows them all.
 
+use std::future::ready;
+use std::pin::Pin;
 use std::process::ExitCode;
 
 use weir_core::ids::Timestamp;
@@ -58,6 +60,26 @@ mod faces;
 #[cfg(test)]
 mod generated;
 
+/// A command that runs.
+type CommandRun<'a> = Pin<Box<dyn Future<Output = anyhow::Result<ExitCode>> + 'a>>;
+
+/// A command that is made and runs in frames of its own. What each of them keeps while it waits would else
+/// lie in one frame, more than a megabyte in a build that shares no place among them.
+macro_rules! boxed {
+    ($command:expr) => {
+        box_command(|| async move { $command.await })
+    };
+}
+
+/// The one place where it is made: no optimisation puts it into the frame of who asks.
+#[inline(never)]
+fn box_command<'a, F>(make: impl FnOnce() -> F) -> CommandRun<'a>
+where
+    F: Future<Output = anyhow::Result<ExitCode>> + 'a,
+{
+    Box::pin(make())
+}
+
 /// Runs the command that was asked for.
 pub(crate) async fn run_command(
     options: CliOptions,
@@ -67,7 +89,7 @@ pub(crate) async fn run_command(
     // Made only by the commands that need it: the others work wherever they are called.
     let cx = || options.global.open_context(environment);
     let Some(command) = options.command else {
-        return tui::run_terminal_interface(cx()?, options.tui).await;
+        return boxed!(tui::run_terminal_interface(cx()?, options.tui)).await;
     };
     if let Some(flag) = options.tui.first_given_flag() {
         return Err(usage(format!(
@@ -75,54 +97,63 @@ pub(crate) async fn run_command(
              supports it"
         )));
     }
+    start_command(command, cx).await
+}
+
+fn start_command<'a>(
+    command: CliCommand,
+    cx: impl FnOnce() -> anyhow::Result<InstallationContext> + 'a,
+) -> CommandRun<'a> {
     match command {
-        CliCommand::Run(args) => run::run(&cx()?, *args).await,
-        CliCommand::Demo(args) => demo::run_demo(&cx()?, args).await,
+        CliCommand::Run(args) => boxed!(run::run(&cx()?, *args)),
+        CliCommand::Demo(args) => boxed!(demo::run_demo(&cx()?, args)),
         CliCommand::Sessions(SessionsCommand::Attach(args)) => {
-            tui::attach_to_session(cx()?, args).await
+            boxed!(tui::attach_to_session(cx()?, args))
         }
-        CliCommand::Sessions(command) => sessions::run_sessions_command(&cx()?, command).await,
+        CliCommand::Sessions(command) => boxed!(sessions::run_sessions_command(&cx()?, command)),
         CliCommand::Checkpoints(command) => {
-            checkpoints::run_checkpoints_command(&cx()?, command).await
+            boxed!(checkpoints::run_checkpoints_command(&cx()?, command))
         }
-        CliCommand::Undo(args) => undo::undo_run_changes(&cx()?, args).await,
-        CliCommand::Worktrees(command) => worktrees::run_worktrees_command(&cx()?, command).await,
-        CliCommand::Replay(args) => replay::replay_journal(&cx()?, args).await,
-        CliCommand::Audit(command) => audit::run_audit_command(&cx()?, command).await,
+        CliCommand::Undo(args) => boxed!(undo::undo_run_changes(&cx()?, args)),
+        CliCommand::Worktrees(command) => boxed!(worktrees::run_worktrees_command(&cx()?, command)),
+        CliCommand::Replay(args) => boxed!(replay::replay_journal(&cx()?, args)),
+        CliCommand::Audit(command) => boxed!(audit::run_audit_command(&cx()?, command)),
         CliCommand::Permissions(command) => {
-            permissions::run_permissions_command(&cx()?, command).await
+            boxed!(permissions::run_permissions_command(&cx()?, command))
         }
-        CliCommand::Approvals(command) => approvals::run_approvals_command(&cx()?, command).await,
-        CliCommand::Trust(args) => trust::run_trust_command(&cx()?, &args),
-        CliCommand::Context(args) => context::run_context_command(&cx()?, args).await,
-        CliCommand::Models(args) => models::list_models(&cx()?, args).await,
-        CliCommand::Usage(args) => usage::show_usage(&cx()?, args).await,
-        CliCommand::Config(command) => config::run_config_command(&cx()?, command).await,
-        CliCommand::Auth(command) => auth::run_auth_command(&cx()?, command),
-        CliCommand::Doctor(args) => doctor::run_doctor(&cx()?, args).await,
-        CliCommand::Schema { kind } => schema::print_schema(kind),
-        CliCommand::Tools(command) => tools::run_tools_command(&cx()?, command).await,
-        CliCommand::Profiles(command) => profiles::run_profiles_command(&cx()?, command),
-        CliCommand::Workflows(command) => workflows::run_workflows_command(&cx()?, command).await,
-        CliCommand::Memory(command) => memory::run_memory_command(&cx()?, command).await,
-        CliCommand::Brain(command) => brain::run_brain_command(&cx()?, command).await,
-        CliCommand::Skills(command) => skills::run_skills_command(&cx()?, command).await,
-        CliCommand::Recipes(command) => recipes::run_recipes_command(&cx()?, command).await,
-        CliCommand::Plugins(command) => plugins::run_plugins_command(&cx()?, command).await,
-        CliCommand::McpServers(command) => mcp_servers::mcp_servers(&cx()?, command).await,
-        CliCommand::Mcp(args) => mcp::serve_client(cx()?, args).await,
-        CliCommand::Import(args) => import::run_import(&cx()?, &args),
-        CliCommand::Agents(command) => agents::run_agents_command(&cx()?, command).await,
-        CliCommand::Serve(args) => serve::run_server(cx()?, args).await,
-        CliCommand::Phone(args) => phone::run_phone_command(cx()?, args).await,
-        CliCommand::Acp(args) => acp::serve_editor(cx()?, args).await,
-        CliCommand::Backup(args) => backup::write_backup(&cx()?, &args).await,
-        CliCommand::Restore(args) => backup::restore_backup(&cx()?, &args).await,
-        CliCommand::Pause { reason } => pause::pause_store(&cx()?, reason).await,
-        CliCommand::Release => pause::release_pause(&cx()?).await,
-        CliCommand::Script(command) => script::run_script_command(command).await,
-        CliCommand::Completions { shell } => manual::print_shell_completions(shell),
-        CliCommand::Man(args) => manual::print_manual_page(&args),
+        CliCommand::Approvals(command) => boxed!(approvals::run_approvals_command(&cx()?, command)),
+        CliCommand::Trust(args) => boxed!(ready(trust::run_trust_command(&cx()?, &args))),
+        CliCommand::Context(args) => boxed!(context::run_context_command(&cx()?, args)),
+        CliCommand::Models(args) => boxed!(models::list_models(&cx()?, args)),
+        CliCommand::Usage(args) => boxed!(usage::show_usage(&cx()?, args)),
+        CliCommand::Config(command) => boxed!(config::run_config_command(&cx()?, command)),
+        CliCommand::Auth(command) => boxed!(ready(auth::run_auth_command(&cx()?, command))),
+        CliCommand::Doctor(args) => boxed!(doctor::run_doctor(&cx()?, args)),
+        CliCommand::Schema { kind } => boxed!(ready(schema::print_schema(kind))),
+        CliCommand::Tools(command) => boxed!(tools::run_tools_command(&cx()?, command)),
+        CliCommand::Profiles(command) => {
+            boxed!(ready(profiles::run_profiles_command(&cx()?, command)))
+        }
+        CliCommand::Workflows(command) => boxed!(workflows::run_workflows_command(&cx()?, command)),
+        CliCommand::Memory(command) => boxed!(memory::run_memory_command(&cx()?, command)),
+        CliCommand::Brain(command) => boxed!(brain::run_brain_command(&cx()?, command)),
+        CliCommand::Skills(command) => boxed!(skills::run_skills_command(&cx()?, command)),
+        CliCommand::Recipes(command) => boxed!(recipes::run_recipes_command(&cx()?, command)),
+        CliCommand::Plugins(command) => boxed!(plugins::run_plugins_command(&cx()?, command)),
+        CliCommand::McpServers(command) => boxed!(mcp_servers::mcp_servers(&cx()?, command)),
+        CliCommand::Mcp(args) => boxed!(mcp::serve_client(cx()?, args)),
+        CliCommand::Import(args) => boxed!(ready(import::run_import(&cx()?, &args))),
+        CliCommand::Agents(command) => boxed!(agents::run_agents_command(&cx()?, command)),
+        CliCommand::Serve(args) => boxed!(serve::run_server(cx()?, args)),
+        CliCommand::Phone(args) => boxed!(phone::run_phone_command(cx()?, args)),
+        CliCommand::Acp(args) => boxed!(acp::serve_editor(cx()?, args)),
+        CliCommand::Backup(args) => boxed!(backup::write_backup(&cx()?, &args)),
+        CliCommand::Restore(args) => boxed!(backup::restore_backup(&cx()?, &args)),
+        CliCommand::Pause { reason } => boxed!(pause::pause_store(&cx()?, reason)),
+        CliCommand::Release => boxed!(pause::release_pause(&cx()?)),
+        CliCommand::Script(command) => boxed!(script::run_script_command(command)),
+        CliCommand::Completions { shell } => boxed!(ready(manual::print_shell_completions(shell))),
+        CliCommand::Man(args) => boxed!(ready(manual::print_manual_page(&args))),
     }
 }
 

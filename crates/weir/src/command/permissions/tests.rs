@@ -42,8 +42,7 @@ impl House {
     /// Runs a command line in this house, in this process.
     async fn dispatch(&self, words: &[&str]) -> anyhow::Result<std::process::ExitCode> {
         let (options, environment) = self.options(words);
-        // Boxed: a test's thread has a quarter of the stack of the program's.
-        Box::pin(crate::command::run_command(options, environment)).await
+        crate::command::run_command(options, environment).await
     }
 
     /// The settings that a session has in the store.
@@ -86,4 +85,20 @@ async fn c9_a_rule_for_one_session_is_a_fact_of_its_journal() {
     assert!(house.stored(&id).await.rules.is_empty());
     let nobody = ["permissions", "add", "allow", "Shell(ls)", "--session", "nobody"];
     house.dispatch(&nobody).await.expect_err("no such session");
+}
+
+/// What every command together would need stood in one frame once, of more than a megabyte.
+#[test]
+fn c1_a_command_needs_no_stack_for_the_others() {
+    const STACK_BYTES: usize = 512 << 10;
+    let house = House::new();
+    let (options, environment) = house.options(&["schema", "tools"]);
+    let run = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let command = crate::command::run_command(options, environment);
+        assert!(size_of_val(&command) < 16 << 10, "{} bytes", size_of_val(&command));
+        runtime.expect("a runtime").block_on(command).map_err(|error| format!("{error:#}"))
+    };
+    let small = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run).expect("a thread");
+    small.join().expect("it has room").expect("it is printed");
 }

@@ -4,11 +4,14 @@
 //! for certain is marked, and what is marked is never matched by an allow rule with a prefix; what
 //! might run is listed as broadly as possible by `reach`, for deny rules and the floor.
 
+mod git_options;
 mod lexer;
 mod reach;
 mod readers;
+mod runner_table;
 mod runners;
 
+pub use git_options::{GitOptionTarget, git_option_target};
 pub use reach::{CommandReach, command_reach, commands_of, head_name};
 pub use readers::{is_reader, is_reading_command, reads_only, unwrap_command};
 pub(in crate::governance) use runners::runs_by_option;

@@ -95,23 +95,6 @@ const OF_CONFIG: [&str; 18] = [
     "--unset",
     "--unset-all",
 ];
-/// Options that name a program, or a file that is written. Git takes them cut short.
-const NAMING: [&str; 8] = [
-    "--exec",
-    "--extcmd",
-    "--open-files-in-pager",
-    "--output",
-    "--output-directory",
-    "--receive-pack",
-    "--unsafe-paths",
-    "--upload-pack",
-];
-/// The same for a repository that is made.
-const NAMING_NEW: [&str; 2] = ["--config", "--template"];
-/// What of `merge` is part of git itself.
-const STRATEGIES: [&str; 6] = ["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
-/// Letters after which the rest of a group is a value.
-const WITH_REST: &str = "mFXSoCj";
 /// What prints the name of a branch, which never begins like an option.
 const TELLS_BRANCH: [&str; 3] = [
     "$(git branch --show-current)",
@@ -198,45 +181,7 @@ fn has_plain_value(text: &str) -> bool {
 /// Whether none of the options that stand there names a program or a file that is written.
 fn options_are_plain(name: &str, words: &[ShellWord]) -> bool {
     let end = words.iter().position(|word| word.text == "--").unwrap_or(words.len());
-    let words = &words[..end];
-    let next = |at: usize| words.get(at + 1).map_or("", |word| word.text.as_str());
-    words.iter().enumerate().all(|(at, word)| {
-        let text = word.text.as_str();
-        if text.starts_with("--") {
-            long_is_plain(name, text, next(at))
-        } else if let Some(group) = text.strip_prefix('-') {
-            group_is_plain(name, group, next(at))
-        } else {
-            true
-        }
-    })
-}
-
-fn long_is_plain(name: &str, text: &str, next: &str) -> bool {
-    let (option, value) = text.split_once('=').unwrap_or((text, next));
-    let is = |known: &&str| known.starts_with(option) && option.len() > 2;
-    let makes = matches!(name, "clone" | "init" | "submodule");
-    if NAMING.iter().any(is) || (makes && NAMING_NEW.iter().any(is)) {
-        return false;
-    }
-    let strategy = option.len() > "--sta".len() && "--strategy".starts_with(option);
-    !strategy || STRATEGIES.contains(&value)
-}
-
-/// A group of short options.
-fn group_is_plain(name: &str, group: &str, next: &str) -> bool {
-    for (at, letter) in group.char_indices() {
-        match (name, letter) {
-            ("rebase", 'x') | ("clone", 'u' | 'c') => return false,
-            ("merge" | "pull" | "rebase", 's') => {
-                let rest = &group[at + 1..];
-                return STRATEGIES.contains(if rest.is_empty() { &next } else { &rest });
-            }
-            (_, letter) if WITH_REST.contains(letter) => return true,
-            _ => {}
-        }
-    }
-    true
+    (0..end).all(|at| shell::git_option_target(name, &words[..end], at).is_none())
 }
 
 /// Whether it means the settings of the repository, which are guarded themselves.

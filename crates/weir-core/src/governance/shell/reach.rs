@@ -57,9 +57,12 @@ const WRAPPERS: &[(&str, usize)] = &[
     ("source", 0),
 ];
 
-/// Options of `find` and `fd` after which a command stands.
-pub(super) const FIND_OPTIONS: &[&str] =
-    &["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+/// Options of `find` after which a command stands.
+const FIND_OPTIONS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
+/// The same of `fd`, written out.
+const FD_OPTIONS: &[&str] = &["--exec", "--exec-batch"];
+/// Options of `fd` of one letter that take a value: what stands behind one in its group is that.
+const FD_VALUES: &str = "CcdeEjoSt";
 
 /// What a command line might run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -93,6 +96,26 @@ pub fn commands_of(part: &CommandPart) -> impl Iterator<Item = &[ShellWord]> {
 /// The program's name without its folder.
 pub fn head_name(word: &ShellWord) -> &str {
     word.text.rsplit('/').next().unwrap_or(&word.text)
+}
+
+/// What of a command stands in a word by which `find` or `fd` runs one: nothing where it begins with the next word.
+/// `None`: the word runs none. Tests of `find` look like groups of letters: `-xdev`.
+pub(super) fn command_in_option<'a>(program: &str, text: &'a str) -> Option<&'a str> {
+    match program {
+        "find" => FIND_OPTIONS.contains(&text).then_some(""),
+        "fd" | "fdfind" if text.starts_with("--") => {
+            let (name, command) = text.split_once('=').unwrap_or((text, ""));
+            FD_OPTIONS.contains(&name).then_some(command)
+        }
+        "fd" | "fdfind" => {
+            let group = text.strip_prefix('-')?;
+            let at =
+                group.find(|letter: char| "xX".contains(letter) || FD_VALUES.contains(letter))?;
+            let command = group[at..].strip_prefix(['x', 'X'])?;
+            Some(command.strip_prefix('=').unwrap_or(command))
+        }
+        _ => None,
+    }
 }
 
 /// Lists what `line` might run.
@@ -137,7 +160,7 @@ fn script_texts(part: &CommandPart, feeds_shell: bool, found: &mut CommandReach)
     let mut joined_bytes = 0;
     // Commands come in the order of their words: what the first one looks at is all that those
     // after it could look at too.
-    let (mut any_runs, mut any_shell) = (false, false);
+    let (mut any_runs, mut any_shell, mut any_fd) = (false, false, false);
     for at in command_heads(&part.words) {
         let words = &part.words[at..];
         let name = head_name(&words[0]);
@@ -163,6 +186,9 @@ fn script_texts(part: &CommandPart, feeds_shell: bool, found: &mut CommandReach)
             };
             scripts.extend(words[1..].iter().filter(scripted).map(|word| word.text.clone()));
         }
+        if matches!(name, "fd" | "fdfind") && !std::mem::replace(&mut any_fd, true) {
+            scripts.extend(commands_begun_in_options(words));
+        }
         let joins = matches!(name, "eval" | "ssh" | "watch") && words.len() > 2;
         let speaks = matches!(name, "echo" | "printf" | "cat") && words.len() > 1;
         // Beyond the bound `follow` gives up: there is no use in joining more.
@@ -181,6 +207,26 @@ fn script_texts(part: &CommandPart, feeds_shell: bool, found: &mut CommandReach)
         scripts.extend(part.redirections.iter().filter_map(|r| r.body.clone()));
     }
     scripts
+}
+
+/// The commands of `fd` that begin within an option: `fd -xrm`, `fd --exec=rm`.
+fn commands_begun_in_options(words: &[ShellWord]) -> Vec<String> {
+    let mut commands = Vec::new();
+    let mut bytes = 0;
+    for (at, word) in words.iter().enumerate().skip(1) {
+        let begun = command_in_option(head_name(&words[0]), &word.text);
+        let Some(begun) = begun.filter(|begun| !begun.is_empty()) else { continue };
+        let rest = words[at + 1..].iter().map(|word| word.text.as_str());
+        let texts: Vec<&str> = std::iter::once(begun).chain(rest).collect();
+        let command = texts.join(" ");
+        bytes += command.len();
+        commands.push(command);
+        // Beyond the bound `follow_line` gives up: there is no use in joining more.
+        if bytes > SCRIPT_BYTES_MAX {
+            break;
+        }
+    }
+    commands
 }
 
 /// Adds the commands in quoted texts, which run where something else in the line evaluates the texts:
@@ -241,7 +287,7 @@ fn command_heads(words: &[ShellWord]) -> Vec<usize> {
         let name = head_name(&words[at]);
         if matches!(name, "find" | "fd" | "fdfind") {
             let options = (at + 1..searched)
-                .filter(|i| FIND_OPTIONS.contains(&words[*i].text.as_str()))
+                .filter(|i| command_in_option(name, &words[*i].text) == Some(""))
                 .map(|i| i + 1);
             open.extend(options);
             searched = searched.min(at + 1);

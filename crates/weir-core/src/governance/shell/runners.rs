@@ -1,186 +1,21 @@
 //! Options by which a program runs another one that the line names: `make --eval`, `git push --exec`, `tar
-//! --to-command`. Who agreed to how a command begins agreed to that program, and not to these. A list of
-//! what is known. Not here: programs that run whatever stands behind them (`reach`), and what a program
-//! runs because a file of the workspace says so, which the sandbox bounds.
+//! --to-command`; loads code that lies elsewhere, or gets elsewhere itself: `eslint --rulesdir /x`, `ssh -J`. Who
+//! agreed to how a command begins agreed to that program, and not to these. Not here: the list of what is known
+//! (`runner_table`), programs that run whatever stands behind them (`reach`), and what a program runs because a
+//! file of the workspace says so, which the sandbox bounds.
 
 use super::ShellWord;
-use super::reach::{FIND_OPTIONS, head_name};
+use super::git_options::{GitOptionTarget, git_option_target};
+use super::reach::{command_in_option, head_name};
+use super::runner_table::{
+    CMAKE_FILES, CMAKE_PROGRAMS, GIT_BEFORE, GIT_VALUES, LAUNCHERS, MAKE_PROGRAMS, RUNNERS,
+    RunnerOptions, SSH_OPTIONS, SSH_SETTINGS, SshOptions,
+};
 
 /// Shortest beginning of a long option that is taken for it: many programs take them cut short.
 const CUT_CHARS_MIN: usize = 3;
-
-/// How some programs are told what to run.
-struct RunnerOptions {
-    programs: &'static [&'static str],
-    /// Long options, with one dash or two as the program has them.
-    long: &'static [&'static str],
-    /// Letters that tell it in whichever place of a group they stand.
-    letters: &'static str,
-    /// Letters that tell it where they stand first.
-    first: &'static str,
-    /// What tells it wherever it stands in a word, in small letters.
-    inside: &'static [&'static str],
-    /// How it is told of another file with what it does: a letter and long options. One inside the
-    /// workspace is as its usual file.
-    file: (Option<char>, &'static [&'static str]),
-}
-
-/// `programs` of which nothing is known yet.
-const fn options_of(programs: &'static [&'static str]) -> RunnerOptions {
-    RunnerOptions { programs, long: &[], letters: "", first: "", inside: &[], file: (None, &[]) }
-}
-
-const RUNNERS: &[RunnerOptions] = &[
-    RunnerOptions {
-        long: &["--eval"],
-        letters: "E",
-        file: (Some('f'), &["--file", "--makefile"]),
-        ..options_of(&["make", "gmake"])
-    },
-    RunnerOptions {
-        long: &["--shell", "--shell-arg", "--command", "--chooser"],
-        letters: "c",
-        file: (Some('f'), &["--justfile"]),
-        ..options_of(&["just"])
-    },
-    RunnerOptions { letters: "f", ..options_of(&["ninja"]) },
-    RunnerOptions { long: &["--init-script"], first: "I", ..options_of(&["gradle", "gradlew"]) },
-    RunnerOptions { inside: &["exec:", "-dexec."], ..options_of(&["mvn", "mvnw"]) },
-    RunnerOptions { first: "EP", inside: &["_launcher"], ..options_of(&["cmake"]) },
-    RunnerOptions {
-        long: &["--script", "--test-command", "--build-makeprogram", "--build-and-test"],
-        first: "S",
-        ..options_of(&["ctest"])
-    },
-    RunnerOptions { long: &["--config"], ..options_of(&["cargo"]) },
-    RunnerOptions {
-        long: &["-exec", "-toolexec", "-vettool"],
-        inside: &["-extld"],
-        ..options_of(&["go"])
-    },
-    RunnerOptions {
-        long: &["--script-shell", "--node-options", "--git"],
-        ..options_of(&["npm", "pnpm", "yarn", "bun"])
-    },
-    RunnerOptions { long: &["--python-executable"], ..options_of(&["mypy"]) },
-    RunnerOptions { long: &["--override"], first: "x", ..options_of(&["tox"]) },
-    RunnerOptions {
-        long: &["-wrapper", "-fplugin", "-specs"],
-        ..options_of(&["gcc", "g++", "cc", "c++", "clang", "clang++"])
-    },
-    RunnerOptions {
-        long: &[
-            "--to-command",
-            "--use-compress-program",
-            "--checkpoint-action",
-            "--rsh-command",
-            "--info-script",
-            "--new-volume-script",
-        ],
-        letters: "IF",
-        ..options_of(&["tar", "gtar"])
-    },
-    RunnerOptions { long: &["--rsh", "--rsync-path"], letters: "e", ..options_of(&["rsync"]) },
-    RunnerOptions { long: &["--unzip-command"], letters: "T", ..options_of(&["zip"]) },
-    RunnerOptions { long: &["--pre", "--hostname-bin"], ..options_of(&["rg"]) },
-    RunnerOptions { long: &["--compress-program"], ..options_of(&["sort"]) },
-    RunnerOptions { long: &["--filter"], ..options_of(&["split"]) },
-];
-
-/// How `ssh` and its like are told what to run on this machine.
-struct SshOptions {
-    program: &'static str,
-    /// Letters that take a value, the rest of their word or the next one.
-    values: &'static str,
-    /// Letters that run a program, load a library or name a file that says so.
-    tells: &'static str,
-    /// What stands behind the host is a command for the other machine.
-    has_command: bool,
-}
-
-const SSH_OPTIONS: &[SshOptions] = &[
-    // `-P` takes no value in older versions: nobody can tell what the next word is.
-    SshOptions {
-        program: "ssh",
-        values: "BbcDEeFIiJLlmOoPpQRSWw",
-        tells: "FIPS",
-        has_command: true,
-    },
-    SshOptions { program: "scp", values: "cDFiJloPSX", tells: "DFS", has_command: false },
-    SshOptions { program: "sftp", values: "BbcDFiJloPRSsX", tells: "DFS", has_command: false },
-];
-/// Settings of `ssh` by which it runs a program, loads a library or reads other settings; in small letters.
-const SSH_SETTINGS: &[&str] = &[
-    "include",
-    "knownhostscommand",
-    "localcommand",
-    "match",
-    "permitlocalcommand",
-    "pkcs11provider",
-    "proxycommand",
-    "securitykeyprovider",
-    "smartcarddevice",
-    "xauthlocation",
-];
-
-/// Options of git's commands that name a program.
-const GIT_LONG: &[&str] =
-    &["--exec", "--extcmd", "--open-files-in-pager", "--receive-pack", "--upload-pack"];
-/// Options before the command of git by which anything can be run.
-const GIT_BEFORE: &[&str] = &["-c", "--config-env", "--exec-path"];
-/// Options before the command of git whose value is the next word.
-const GIT_VALUES: &[&str] = &[
-    "-C",
-    "-c",
-    "--attr-source",
-    "--config-env",
-    "--exec-path",
-    "--git-dir",
-    "--namespace",
-    "--super-prefix",
-    "--work-tree",
-];
-/// Options that put hooks into a new repository, or set what it is configured with.
-const GIT_CLONE_LONG: &[&str] = &["--config", "--template"];
-/// Variables of `make` that are programs, or say how one is run.
-const MAKE_PROGRAMS: &[&str] = &[
-    "AR",
-    "AS",
-    "CC",
-    "CPP",
-    "CXX",
-    "FC",
-    "INSTALL",
-    "LD",
-    "LEX",
-    "MAKE",
-    "RM",
-    "YACC",
-    "SHELL",
-    ".SHELLFLAGS",
-    "MAKEFLAGS",
-    "GNUMAKEFLAGS",
-    "MAKEFILES",
-];
-
-/// How the names of those variables of `cmake` end that are programs, or say how one is run.
-const CMAKE_PROGRAMS: &[&str] = &[
-    "_AR",
-    "_CLANG_TIDY",
-    "_COMPILER",
-    "_COMPILE_OBJECT",
-    "_CPPCHECK",
-    "_CPPLINT",
-    "_EMULATOR",
-    "_INCLUDE_WHAT_YOU_USE",
-    "_LAUNCHER",
-    "_LINKER",
-    "_MAKE_PROGRAM",
-    "_NM",
-    "_RANLIB",
-];
-/// Options of `fd` of one letter that take a value: what stands behind one in its group is that.
-const FD_VALUES: &str = "cdeEjoSt";
+/// Letters of `pytest` that take a value: what stands behind one in its group is that.
+const PYTEST_VALUES: &str = "ckmnorW";
 
 /// Whether a command is told by an option to run another program. The first `agreed` words of it are those
 /// that a person agreed to.
@@ -189,10 +24,12 @@ pub(in crate::governance) fn runs_by_option(words: &[ShellWord], agreed: usize) 
     let name = head_name(head);
     let after = words.get(agreed.max(1)..).unwrap_or_default();
     if matches!(name, "find" | "fd" | "fdfind") {
-        let is_fd = name != "find";
-        return after
-            .iter()
-            .any(|word| is_option_of_find(&word.text) || (is_fd && is_group_of_fd(&word.text)));
+        return after.iter().any(|word| command_in_option(name, &word.text).is_some());
+    }
+    if let Some(at) = launched_program(words, agreed)
+        && runs_by_option(&words[at..], agreed - at)
+    {
+        return true;
     }
     if let Some(options) = SSH_OPTIONS.iter().find(|options| options.program == name) {
         return options.tell_program(words, agreed);
@@ -203,11 +40,9 @@ pub(in crate::governance) fn runs_by_option(words: &[ShellWord], agreed: usize) 
     is_told(name, after)
         || match name {
             "git" => git_runs_by_option(words, agreed),
+            "pytest" | "py.test" => (0..after.len()).any(|at| loads_plugin(after, at)),
             "make" | "gmake" => after.iter().any(|word| is_program_of_make(&word.text)),
-            "cmake" => {
-                after.iter().any(|word| is_program_of_cmake(&word.text))
-                    || build_runs_by_option(words, agreed)
-            }
+            "cmake" => after.iter().any(is_program_of_cmake) || build_runs_by_option(words, agreed),
             // `tar xIf PROGRAM FILE`: the first word is a group without a dash.
             "tar" | "gtar" => agreed < 2 && words.get(1).is_some_and(|word| is_group(&word.text)),
             _ => false,
@@ -225,15 +60,49 @@ fn is_told(program: &str, words: &[ShellWord]) -> bool {
     })
 }
 
-fn is_option_of_find(text: &str) -> bool {
-    let name = text.split('=').next().unwrap_or(text);
-    FIND_OPTIONS.contains(&name)
+/// Where the program stands that the first words of a line start by its name, of which options are known.
+fn launched_program(words: &[ShellWord], agreed: usize) -> Option<usize> {
+    let is_known =
+        |word: &ShellWord| RUNNERS.iter().any(|known| known.programs.contains(&head_name(word)));
+    let launches = LAUNCHERS.contains(&head_name(words.first()?));
+    (1..agreed.min(words.len())).find(|at| launches && is_known(&words[*at]))
 }
 
-/// Whether a group of letters has one that runs a program: `fd -Hx`. Tests of `find` look the same: `-xdev`.
-fn is_group_of_fd(text: &str) -> bool {
-    let group = text.strip_prefix('-').filter(|group| !group.starts_with('-')).unwrap_or_default();
-    group.chars().take_while(|letter| !FD_VALUES.contains(*letter)).any(|c| matches!(c, 'x' | 'X'))
+/// Whether the word at `at` makes `pytest` load a plugin, or sets what says which it loads: `-p no:NAME` only
+/// leaves one out.
+fn loads_plugin(words: &[ShellWord], at: usize) -> bool {
+    let word = &words[at];
+    let next = words.get(at + 1);
+    let text = word.text.as_str();
+    if text.starts_with("--") {
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, v)| (name, Some(v)));
+        let value = value.or(next.map(|next| next.text.as_str())).unwrap_or_default();
+        return is_long(name, "--override-ini") && sets_plugins(value);
+    }
+    let Some(group) = text.strip_prefix('-') else { return false };
+    let at = group.find(|letter: char| letter == 'p' || PYTEST_VALUES.contains(letter));
+    let Some(letter) = at.and_then(|at| group[at..].chars().next()) else { return false };
+    let rest = &group[at.unwrap_or_default() + 1..];
+    let (value, expands) = match rest {
+        "" => next.map_or(("", true), |next| (next.text.as_str(), next.expands)),
+        _ => (rest, word.expands),
+    };
+    match letter {
+        'p' => expands || !value.starts_with("no:"),
+        'o' => sets_plugins(value),
+        'c' => expands || !is_inside(value),
+        _ => false,
+    }
+}
+
+/// Whether a setting of `pytest` says what it loads.
+fn sets_plugins(setting: &str) -> bool {
+    let (key, value) = setting.split_once('=').unwrap_or((setting, "$"));
+    match key.trim() {
+        "addopts" => !value.is_empty(),
+        "pythonpath" | "required_plugins" => !is_inside(value),
+        key => key.contains(['$', '`']),
+    }
 }
 
 /// Whether what `cmake --build` hands on to a program that builds, behind `--`, runs another one. It may be
@@ -244,13 +113,17 @@ fn build_runs_by_option(words: &[ShellWord], agreed: usize) -> bool {
     is_told("make", behind) || behind.iter().any(|word| is_program_of_make(&word.text))
 }
 
-/// Whether a word sets a variable of `cmake` that is run: `-DCMAKE_C_COMPILER=…`, `-DGIT_EXECUTABLE:PATH=…`.
-fn is_program_of_cmake(text: &str) -> bool {
-    let set = text.strip_prefix("-D").unwrap_or(text);
-    let Some((name, _)) = set.split_once('=') else { return false };
+/// Whether a word sets a variable of `cmake` that is run: `-DCMAKE_C_COMPILER=…`, `-DGIT_EXECUTABLE:PATH=…`; or
+/// one that is read as its own file is, where that does not lie inside: `-DCMAKE_TOOLCHAIN_FILE=…`.
+fn is_program_of_cmake(word: &ShellWord) -> bool {
+    let set = word.text.strip_prefix("-D").unwrap_or(&word.text);
+    let Some((name, value)) = set.split_once('=') else { return false };
     let name = name.split(':').next().unwrap_or(name);
+    let is_own = name.starts_with("CMAKE_");
     let is_program = CMAKE_PROGRAMS.iter().any(|end| name.ends_with(end));
-    name.ends_with("_EXECUTABLE") || (name.starts_with("CMAKE_") && is_program)
+    let is_file = CMAKE_FILES.iter().any(|end| name.ends_with(end));
+    let lies_inside = !word.expands && value.split(';').all(is_inside);
+    name.ends_with("_EXECUTABLE") || (is_own && (is_program || (is_file && !lies_inside)))
 }
 
 fn is_group(text: &str) -> bool {
@@ -258,6 +131,14 @@ fn is_group(text: &str) -> bool {
 }
 
 impl RunnerOptions {
+    /// Whether `text` is one of these long options.
+    fn names_option(&self, text: &str, options: &[&str]) -> bool {
+        match self.is_exact {
+            true => options.contains(&text.split('=').next().unwrap_or(text)),
+            false => options.iter().any(|option| is_long(text, option)),
+        }
+    }
+
     fn tells_program(&self, text: &str) -> bool {
         let group = text.strip_prefix('-').filter(|group| !group.starts_with('-'));
         let in_group = group.is_some_and(|group| {
@@ -266,21 +147,25 @@ impl RunnerOptions {
         });
         let small = text.to_lowercase();
         in_group
-            || self.long.iter().any(|option| is_long(text, option))
+            || self.names_option(text, self.long)
             || self.inside.iter().any(|part| small.contains(part))
     }
 
     /// Whether the word at `at` tells it of a file that may lie outside of the workspace.
     fn tells_file_elsewhere(&self, words: &[ShellWord], at: usize) -> bool {
-        let (letter, long) = self.file;
         let word = &words[at];
-        let group = word.text.strip_prefix('-').filter(|group| !group.starts_with('-'));
-        let value = match (group, letter) {
-            (Some(group), Some(letter)) => group.split_once(letter).map(|(_, value)| value),
-            _ if long.iter().any(|option| is_long(&word.text, option)) => {
+        let value = match word.text.strip_prefix('-').filter(|group| !group.starts_with('-')) {
+            _ if self.names_option(&word.text, self.files) => {
                 Some(word.text.split_once('=').map_or("", |(_, value)| value))
             }
-            _ => None,
+            Some(group) => group
+                .strip_prefix(|letter: char| self.file_first.contains(letter))
+                .or_else(|| {
+                    let value = group.split_once(|letter: char| self.file_letters.contains(letter));
+                    value.map(|(_, value)| value)
+                })
+                .map(|value| value.strip_prefix('=').unwrap_or(value)),
+            None => None,
         };
         match value {
             None => false,
@@ -311,7 +196,7 @@ fn is_long(text: &str, option: &str) -> bool {
 }
 
 impl SshOptions {
-    /// Whether an option behind the first `agreed` words tells it what to run here.
+    /// Whether an option behind the first `agreed` words tells it what to run here, or where else to go.
     fn tell_program(&self, words: &[ShellWord], agreed: usize) -> bool {
         let (mut at, mut has_host) = (1, false);
         while let Some(word) = words.get(at) {
@@ -341,7 +226,7 @@ impl SshOptions {
     }
 }
 
-/// Whether a setting of `ssh` is one by which it runs a program: `ProxyCommand=…`, `"ProxyCommand" …`.
+/// Whether a setting of `ssh` is one by which it runs a program or gets elsewhere: `ProxyCommand=…`, `"ProxyJump" …`.
 fn is_program_of_ssh(setting: &str) -> bool {
     let key = setting.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
     let key = key.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or(key);
@@ -354,18 +239,11 @@ fn git_runs_by_option(words: &[ShellWord], agreed: usize) -> bool {
     let sets = |word: &ShellWord| GIT_BEFORE.iter().any(|option| is_long(&word.text, option));
     let after = words.get(agreed.max(command + 1)..).unwrap_or_default();
     let end = after.iter().position(|word| word.text == "--").unwrap_or(after.len());
-    let (own, letters): (&[&str], &str) = match words.get(command).map(|word| word.text.as_str()) {
-        Some("clone") => (GIT_CLONE_LONG, "uc"),
-        Some("init") => (&["--template"], ""),
-        Some("ls-remote") => (&[], "u"),
-        Some("rebase" | "difftool") => (&[], "x"),
-        Some("grep") => (&[], "O"),
-        _ => (&[], ""),
-    };
-    let options = RunnerOptions { long: GIT_LONG, letters, ..options_of(&["git"]) };
-    let is_own = |word: &ShellWord| own.iter().any(|option| is_long(&word.text, option));
-    before.iter().any(sets)
-        || after[..end].iter().any(|word| options.tells_program(&word.text) || is_own(word))
+    let after = &after[..end];
+    let name = words.get(command).map_or("", |word| word.text.as_str());
+    let names_program =
+        |at: usize| git_option_target(name, after, at) == Some(GitOptionTarget::Program);
+    before.iter().any(sets) || (0..after.len()).any(names_program)
 }
 
 /// Where the command of git stands, behind the options of git itself.
@@ -446,7 +324,81 @@ mod tests {
             ("fd -HIux id", 1),
             ("fd -HIuX id", 1),
             ("git push --e=./x", 2),
+            ("git ls-remote -qu ./x a", 2),
+            ("git rebase -ms ./x main", 2),
             ("ctest -S ./x", 1),
+            ("fd --exec=id", 1),
+            ("fd -Hxid", 1),
+        ] {
+            assert!(runs(line, agreed), "{line}");
+        }
+    }
+
+    #[test]
+    fn c3_code_that_an_option_of_a_check_or_a_test_loads_from_elsewhere_is_told() {
+        for (line, agreed) in [
+            ("pytest -p evil", 1),
+            ("pytest -qpevil tests", 1),
+            ("pytest -p \"$X\"", 1),
+            ("pytest -p", 1),
+            ("pytest -o addopts='-p evil'", 1),
+            ("pytest --override-ini=pythonpath=/tmp", 1),
+            ("pytest -c /tmp/x.ini", 1),
+            ("pytest --rootdir=/tmp/x", 1),
+            ("pytest --pdbcls=evil:X --pdb", 1),
+            ("python -m pytest -p evil", 3),
+            ("python3 -m pytest tests -c ../x.ini", 3),
+            ("uv run pytest -p evil", 3),
+            ("npx eslint --rulesdir /tmp/x src", 2),
+            ("yarn eslint --config ../x.js src", 2),
+            ("eslint --rulesdir=/tmp/x src", 1),
+            ("eslint -c /tmp/x.js src", 1),
+            ("eslint --parser ~/x.js src", 1),
+            ("eslint -f ../x.js src", 1),
+            ("eslint --config", 1),
+            ("vitest --config /tmp/x.ts", 1),
+            ("jest --config '{\"runner\": \"/tmp/x\"}'", 1),
+            ("jest --setupFiles /tmp/x.js", 1),
+            ("mocha -r /tmp/x.js", 1),
+            ("prettier --plugin=/tmp/x.js src", 1),
+            ("pylint --init-hook='import x' src", 1),
+            ("pylint --load-plugins $X src", 1),
+            ("mypy --config-f /tmp/x.ini", 1),
+            ("rake -e 'system \"id\"'", 1),
+            ("rspec -r /tmp/x", 1),
+            ("bundle exec rspec -I /tmp/x", 3),
+        ] {
+            assert!(runs(line, agreed), "{line}");
+        }
+    }
+
+    #[test]
+    fn c3_a_build_that_an_option_leads_elsewhere_is_told() {
+        for (line, agreed) in [
+            ("make -C /tmp/x", 1),
+            ("make -C ../x all", 1),
+            ("make -sC/tmp/x", 1),
+            ("make --dir=/tmp/x", 1),
+            ("make --directory $X", 1),
+            ("make -I /tmp/x", 1),
+            ("make --include-dir=../x", 1),
+            ("ninja -C /tmp/x", 1),
+            ("just -d /tmp/x build", 1),
+            ("cargo test --manifest-path /tmp/x/Cargo.toml", 2),
+            ("go test -overlay=/tmp/x.json ./...", 2),
+            ("go build -C ../x", 2),
+            ("npm test --prefix /tmp/x", 2),
+            ("pnpm -C ../x test", 1),
+            ("gradle -p /tmp/x build", 1),
+            ("mvn -f /tmp/x/pom.xml test", 1),
+            ("cmake -S /tmp/x -B b", 1),
+            ("cmake -C ../x.cmake .", 1),
+            ("cmake --build /tmp/x", 1),
+            ("cmake --toolchain /tmp/x.cmake .", 1),
+            ("cmake -DCMAKE_TOOLCHAIN_FILE=/tmp/x.cmake .", 1),
+            ("cmake -DCMAKE_TOOLCHAIN_FILE:FILEPATH=../x.cmake .", 1),
+            ("cmake -D 'CMAKE_PROJECT_TOP_LEVEL_INCLUDES=a.cmake;/tmp/x.cmake' .", 1),
+            ("cmake -DCMAKE_MODULE_PATH=$X .", 1),
         ] {
             assert!(runs(line, agreed), "{line}");
         }
@@ -474,9 +426,44 @@ mod tests {
             ("cmake -S . -B build -DENABLE_X=ON", 1),
             ("cmake -DCMAKE_BUILD_TYPE=Debug -DCMAKE_EXPORT_COMPILE_COMMANDS=ON .", 1),
             ("cmake --build b --target x -- -j4 -k V=1", 1),
-            ("fd -HIu -tx -exml name", 1),
+            ("fd -HIu -tx -exml -Csrc/x name", 1),
             ("go test ./... -run X", 2),
             ("ls --eval", 1),
+        ] {
+            assert!(!runs(line, agreed), "{line}");
+        }
+    }
+
+    #[test]
+    fn c3_what_checks_builds_and_tests_are_told_every_day_is_covered() {
+        for (line, agreed) in [
+            ("pytest -q -x -rp -k plugin tests", 1),
+            ("pytest -p no:cacheprovider -pno:warnings", 1),
+            ("pytest --co -q", 1),
+            ("pytest --pdb", 1),
+            ("pytest -o addopts= -o log_cli=true -c ci/pytest.ini", 1),
+            ("pytest -p evil", 3),
+            ("python -m pytest -vv tests", 3),
+            ("eslint --cache --fix --ext .ts src", 1),
+            ("eslint -f json -c config/eslint.js --rulesdir rules src", 1),
+            ("npx eslint --format stylish .", 2),
+            ("vitest --run", 1),
+            ("vitest run --coverage", 1),
+            ("jest --runInBand --ci --testPathPattern x", 1),
+            ("mocha -r ts-node/register --recursive test", 1),
+            ("prettier --check .", 1),
+            ("rspec -c -fd spec", 1),
+            ("rubocop -A -c .rubocop.yml", 1),
+            ("mypy --strict --config-file ci/mypy.ini src", 1),
+            ("make -C sub -j4 -I inc all", 1),
+            ("make --debug --ignore-errors", 1),
+            ("ninja -C build -j8", 1),
+            ("npm run build --prefix web", 3),
+            ("gradle -Pbuild=/x -Dp=/y test", 1),
+            ("mvn -fae -q -s ci/settings.xml test", 1),
+            ("cmake --build . --target all", 1),
+            ("cmake --toolchain ci/arm.cmake -C ci/cache.cmake -S sub", 1),
+            ("cmake -DCMAKE_TOOLCHAIN_FILE=ci/arm.cmake -DCMAKE_INSTALL_PREFIX=/usr .", 1),
         ] {
             assert!(!runs(line, agreed), "{line}");
         }
@@ -497,6 +484,19 @@ mod tests {
             ("scp -pS ./x a build:", 1),
             ("scp a -oProxyCommand=id build:", 2),
             ("sftp -D ./x build", 1),
+            ("sftp -b ./x build", 1),
+            ("ssh -J evil build id", 1),
+            ("ssh -vJevil build id", 1),
+            ("ssh -L 8080:inside:80 build", 1),
+            ("ssh -R 8080:localhost:22 build", 1),
+            ("ssh -ND 1080 build", 1),
+            ("ssh -W evil:25 build", 1),
+            ("ssh -E AGENTS.md build id", 1),
+            ("ssh build -J evil id", 2),
+            ("ssh -o ProxyJump=evil build", 1),
+            ("ssh -oHostName=evil build id", 1),
+            ("ssh -o 'RemoteForward 1 a:2' build", 1),
+            ("scp -J evil a build:", 1),
         ] {
             assert!(runs(line, agreed), "{line}");
         }
@@ -508,6 +508,9 @@ mod tests {
             ("ssh -o ProxyUseFdpass=no build id", 1),
             ("ssh build -- tail -F x", 2),
             ("ssh -F ./c build id", 3),
+            ("ssh -J gate build id", 3),
+            ("ssh -i key -p 22 -T build ls -L -R", 1),
+            ("ssh -o ConnectTimeout=5 -oBatchMode=yes build id", 1),
             ("scp -o StrictHostKeyChecking=no -P 22 a build:S", 1),
         ] {
             assert!(!runs(line, agreed), "{line}");

@@ -187,9 +187,37 @@ fn c3_reach_sees_through_disguises() {
 }
 
 #[test]
+fn c3_a_command_that_fd_runs_is_seen_in_whichever_option_it_stands() {
+    let runs_rm = |text: &str| {
+        let reach = command_reach(&parse_command_line(text));
+        reach.commands().any(|words| head_name(&words[0]) == "rm")
+    };
+    for text in [
+        "fd -x rm",
+        "fd -HIux rm",
+        "fd -HIuX rm -rf",
+        "fd -HIuxrm {}",
+        "fd -x=rm {}",
+        "fd --exec rm",
+        "fd --exec=rm {}",
+        "fdfind --exec-batch=rm",
+        "fd -tf -e log -x sudo rm",
+        "fd -xsudo rm",
+        "find . -name x -ok rm {} +",
+    ] {
+        assert!(runs_rm(text), "{text}");
+    }
+    for text in ["fd -exml rm", "fd -Hex rm", "fd -tx rm", "fd -Cx rm", "fd rm", "find . -xdev rm"]
+    {
+        assert!(!runs_rm(text), "{text}");
+    }
+}
+
+#[test]
 fn z10_wrappers_of_wrappers_are_seen_through_in_good_time() {
     let find = "find . -exec ";
-    for wrapper in ["sudo ", "env A=1 ", "sudo -u x ", "sudo -u ", "nice bash ", "eval ", find] {
+    let others = ["sudo ", "env A=1 ", "sudo -u x ", "sudo -u ", "nice bash ", "eval ", find];
+    for wrapper in others.into_iter().chain(["fd -x "]) {
         let times = 40_000 / wrapper.len();
         let line = parse_command_line(&format!("{}rm x", wrapper.repeat(times)));
         let began = std::time::Instant::now();
@@ -198,6 +226,10 @@ fn z10_wrappers_of_wrappers_are_seen_through_in_good_time() {
         let seen = found.commands().any(|words| head_name(&words[0]) == "rm");
         assert!(seen, "{wrapper:?} many times hides rm x");
     }
+    // Each begins within an option of the one before it: what is built to be unreadable is given up.
+    let begun = std::time::Instant::now();
+    let nested = command_reach(&parse_command_line(&"fd -xfd ".repeat(5_000)));
+    assert!(nested.unread.is_some() && begun.elapsed() < std::time::Duration::from_secs(20));
     let scripts = command_reach(&parse_command_line(
         "sudo sh -c 'rm a' 'rm b' && eval eval 'rm c' && sh <<< 'rm d'",
     ));

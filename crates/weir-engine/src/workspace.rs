@@ -35,6 +35,7 @@ mod content;
 mod credentials;
 mod derived;
 mod editor;
+mod git_config;
 mod git_words;
 pub(crate) mod governed;
 mod guard;

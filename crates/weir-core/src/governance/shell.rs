@@ -5,6 +5,7 @@
 //! might run is listed as broadly as possible by `reach`, for deny rules and the floor.
 
 mod git_options;
+mod git_settings;
 mod lexer;
 mod reach;
 mod readers;
@@ -12,6 +13,7 @@ mod runner_table;
 mod runners;
 
 pub use git_options::{GitOptionTarget, git_option_target};
+pub use git_settings::git_setting_runs;
 pub use reach::{CommandReach, command_reach, commands_of, head_name};
 pub use readers::{is_reader, is_reading_command, reads_only, unwrap_command};
 pub(in crate::governance) use runners::runs_by_option;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use weir_core::governance::shell::{self, CommandPart};
 
+use super::git_config::names_program;
 use super::plain_git::is_plain_git;
 use crate::regular_file::read_regular_file;
 
@@ -110,21 +111,6 @@ const LOG_OPTIONS: [&str; 32] = [
     "--summary",
     "--tags",
     "--until",
-];
-/// What of a configuration makes git run programs in commands that look harmless.
-const RUNNING: [&str; 12] = [
-    "[filter",
-    "[merge ",
-    "[merge\"",
-    "[diff ",
-    "[gpg",
-    "[include",
-    "hookspath",
-    "fsmonitor",
-    "editor",
-    "pager",
-    "command",
-    "askpass",
 ];
 /// Variables that say who commits when, and in which language.
 const VARIABLES: [&str; 5] = ["GIT_AUTHOR_", "GIT_COMMITTER_", "LC_", "LANG", "TZ"];
@@ -392,10 +378,7 @@ pub(super) fn runs_programs(common: &Path) -> bool {
         return true;
     }
     match read_regular_file(&common.join("config"), CONFIG_BYTES_MAX) {
-        Ok(bytes) => {
-            let text = String::from_utf8_lossy(&bytes).to_lowercase();
-            RUNNING.iter().any(|name| text.contains(name))
-        }
+        Ok(bytes) => names_program(&String::from_utf8_lossy(&bytes)),
         // What cannot be read may name any.
         Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }

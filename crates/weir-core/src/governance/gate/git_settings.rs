@@ -5,45 +5,13 @@
 
 use super::floor::FloorCommand;
 use super::floor_history::{GitCommand, can_hide_options, git_commands};
-use crate::governance::shell::ShellWord;
+use crate::governance::shell::{ShellWord, git_setting_runs};
 
 /// What such a write is, for people.
 const SETTING: &str = "a setting by which git runs programs";
 const TEMPLATE: &str = "a template, whose hooks and settings git takes over";
 const COMPUTED: &str = "what could be a template or a setting by which git runs programs";
 
-/// Sections of which a setting names programs, or other settings.
-const SECTIONS: [&str; 6] = ["filter", "include", "includeif", "pager", "alias", "hook"];
-/// The last parts of such settings, in whatever section.
-const VARIABLES: [&str; 25] = [
-    "askpass",
-    "attributesfile",
-    "browser",
-    "clean",
-    "difffilter",
-    "driver",
-    "editor",
-    "external",
-    "fsmonitor",
-    "gitproxy",
-    "helper",
-    "hookspath",
-    "pager",
-    "path",
-    "process",
-    "program",
-    "receivepack",
-    "smtpserver",
-    "smudge",
-    "templatedir",
-    "textconv",
-    "tunnel",
-    "uploadpack",
-    "vcs",
-    "allow",
-];
-/// And what they end in: `sshCommand`, `packObjectsHook`, …
-const ENDINGS: [&str; 3] = ["cmd", "command", "hook"];
 /// What `git config` does to settings that are there, or only tells.
 const HARMLESS: [&str; 8] = [
     "--get",
@@ -77,27 +45,6 @@ pub(super) fn find_given_setting(scene: &FloorCommand<'_>) -> Option<(String, &'
     })
 }
 
-/// Whether a key names programs, or other settings; `value`: what it is set to, where that stands there.
-fn is_running(key: &str, value: Option<&str>) -> bool {
-    let key = key.trim().to_ascii_lowercase();
-    let (Some((section, _)), Some((_, variable))) = (key.split_once('.'), key.rsplit_once('.'))
-    else {
-        return false;
-    };
-    match section {
-        // Another word for a command of git, unless it runs a program or has options of git.
-        "alias" => value.is_none_or(|value| value.trim_start().starts_with(['!', '-'])),
-        "submodule" => variable == "update",
-        // Which output has colours.
-        "color" => false,
-        section => {
-            SECTIONS.contains(&section)
-                || VARIABLES.contains(&variable)
-                || ENDINGS.iter().any(|end| variable.ends_with(end))
-        }
-    }
-}
-
 /// The key that `git config` sets, if it names programs.
 fn find_set_key(git: &GitCommand<'_>, scene: &FloorCommand<'_>) -> Option<String> {
     let rest = git.rest;
@@ -128,7 +75,7 @@ fn find_set_key(git: &GitCommand<'_>, scene: &FloorCommand<'_>) -> Option<String
             // What is computed could be a key, and where it may be several words a value too.
             let computed = is_first && !git.guessed && (word.splits || (word.expands && has_value));
             let value = next.map(|next| if next.expands { "!" } else { next.text.as_str() });
-            if computed || (has_value && is_running(&word.text, value)) {
+            if computed || (has_value && git_setting_runs(&word.text, value)) {
                 return Some(word.text.clone());
             }
             is_first = false;
@@ -164,7 +111,7 @@ fn find_cloned_key(git: &GitCommand<'_>) -> Option<String> {
             Some((name, value)) => (name, Some(value)),
             None => (key.text.as_str(), None),
         };
-        computed || is_running(name, value)
+        computed || git_setting_runs(name, value)
     };
     keys.find(names_programs).map(|key| key.text)
 }
@@ -196,59 +143,4 @@ fn find_computed_option(git: &GitCommand<'_>) -> Option<String> {
     let mut words = git.rest.iter().take_while(|word| word.text != "--");
     let found = words.find(|word| can_hide_options(word));
     found.filter(|_| !git.guessed).map(|word| word.text.clone())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a1_settings_that_name_programs_are_told_from_others() {
-        for key in [
-            "core.fsmonitor",
-            "Core.HooksPath",
-            "core.sshCommand",
-            "filter.lfs.clean",
-            "diff.pdf.textconv",
-            "diff.a=b.command",
-            "merge.a.b.driver",
-            "include.path",
-            "includeIf.gitdir:/x.path",
-            "credential.https://a.example.helper",
-            "gpg.ssh.program",
-            "pager.log",
-            "submodule.a.update",
-            "sequence.editor",
-            "mergetool.x.cmd",
-            "init.templateDir",
-            "uploadpack.packObjectsHook",
-            "protocol.ext.allow",
-        ] {
-            assert!(is_running(key, Some("x")), "{key}");
-        }
-        for key in [
-            "user.name",
-            "user.email",
-            "core.autocrlf",
-            "pull.rebase",
-            "init.defaultBranch",
-            "remote.origin.url",
-            "branch.main.merge",
-            "diff.algorithm",
-            "merge.conflictStyle",
-            "color.pager",
-            "gpg.format",
-            "commit.gpgsign",
-            "protocol.version",
-            "submodule.a.path",
-            "editor",
-        ] {
-            assert!(!is_running(key, Some("x")), "{key}");
-        }
-        for (value, expected) in
-            [(None, true), (Some("!sh"), true), (Some("-c a.b=c x"), true), (Some("status"), false)]
-        {
-            assert_eq!(is_running("alias.st", value), expected, "{value:?}");
-        }
-    }
 }

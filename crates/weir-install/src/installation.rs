@@ -11,6 +11,7 @@ use std::sync::{Arc, Weak};
 use tokio::sync::Mutex;
 use weir_engine::ports::{Clock, Observer, Records, Store};
 use weir_store::{PostgresStores, SqliteStore};
+use weir_web::canonical_host;
 
 use crate::audit::AuditChainSource;
 use crate::context::{InstallationContext, PersonAccess};
@@ -257,13 +258,11 @@ impl Installation {
     /// Whether this host, as it stands in an address, is one of `web.allow_hosts`: those may be private. Where
     /// the settings cannot be read, none is.
     pub fn lists_host(&self, host: &str) -> bool {
-        let plain = |host: &str| {
-            let host = host.trim().trim_end_matches('.');
-            host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase()
-        };
+        let Ok(host) = canonical_host(host) else { return false };
         let config = self.cx.config().ok();
         let listed = config.map(|config| config.settings.web.allow_hosts.as_slice());
-        listed.unwrap_or_default().iter().any(|entry| plain(entry) == plain(host))
+        let mut listed = listed.unwrap_or_default().iter();
+        listed.any(|entry| canonical_host(entry).is_ok_and(|entry| entry == host))
     }
 
     /// Health of the installation, backups.

@@ -50,7 +50,10 @@ pub(crate) fn parse_host(text: &str) -> Result<Host<String>, String> {
 }
 
 /// An entry of `web.allow_hosts` in its one form, addresses without brackets.
-pub(crate) fn canonical_host(text: &str) -> Result<String, String> {
+///
+/// # Errors
+/// It is no host; what it has to be.
+pub fn canonical_host(text: &str) -> Result<String, String> {
     let host = parse_host(text).map_err(|why| {
         format!(
             "`{text}` in web.allow_hosts is no host ({why}); write a name or an IP address, \

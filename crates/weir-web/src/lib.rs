@@ -24,7 +24,7 @@ use weir_engine::ports::{FetchedPage, SearchEngine, Web, WebAddress, WebRequest}
 use crate::pin::AddressGuard;
 use crate::secret::ReadySecret;
 
-pub use address::{AddressRefusal, judge_ip};
+pub use address::{AddressRefusal, canonical_host, judge_ip};
 pub use egress::{EgressBounds, EgressOptions, LocalEgress};
 pub use lookup::{HostLookup, SystemLookup};
 pub use secret::{WebSecret, check_value};
@@ -92,7 +92,7 @@ impl GuardedWeb {
         let allowed = options
             .allow_hosts
             .iter()
-            .map(|host| address::canonical_host(host))
+            .map(|host| canonical_host(host))
             .collect::<Result<_, _>>()?;
         let secrets = options.secrets.iter().map(ReadySecret::new).collect::<Result<_, _>>()?;
         Ok(GuardedWeb { options, allowed, secrets, lookup, tls: OnceCell::new() })
@@ -108,7 +108,7 @@ impl GuardedWeb {
 
     /// The hosts that may be private ones, with those of one request.
     fn allowed_hosts_with(&self, listed: &[String]) -> Result<Vec<String>, String> {
-        let more = listed.iter().map(|host| address::canonical_host(host));
+        let more = listed.iter().map(|host| canonical_host(host));
         self.allowed.iter().cloned().map(Ok).chain(more).collect()
     }
 

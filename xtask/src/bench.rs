@@ -29,6 +29,7 @@ mod tracker;
 mod tui;
 mod turns;
 mod used;
+mod valgrind;
 
 use figures::Row;
 use house::House;

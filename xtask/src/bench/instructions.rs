@@ -19,6 +19,8 @@ mod paths;
 use kept::{Kept, Verdict};
 use paths::CountedPath;
 
+use super::valgrind::ensure_valgrind;
+
 /// Where cargo puts what it builds with the profile `dev`.
 const DEV_FOLDER: &str = "debug";
 
@@ -42,7 +44,7 @@ pub(crate) struct InstructionsArgs {
 /// There is no valgrind, something cannot be built or started, or the kept figures cannot be read. That a
 /// path takes too many is no error but exit status 1.
 pub(crate) fn instructions(root: &Path, args: &InstructionsArgs) -> anyhow::Result<ExitCode> {
-    callgrind::ensure_installed()?;
+    ensure_valgrind()?;
     let binary = match &args.binary {
         Some(path) => std::path::absolute(path)?,
         None => build(root)?,

@@ -18,6 +18,7 @@ use clap::{Args, ValueEnum};
 
 use super::house::{self, House};
 use super::model::{Reply, Script};
+use super::valgrind::ensure_valgrind;
 
 /// By this variable the command knows that cargo calls it as the linker.
 const LINKING: &str = "WEIR_XTASK_LINKS";
@@ -58,8 +59,7 @@ impl Profile {
 /// The program cannot be built, valgrind is missing, or a run fails.
 pub(crate) fn order(root: &Path, args: &OrderArgs) -> anyhow::Result<ExitCode> {
     let name = args.profile.name();
-    let valgrind = Command::new("valgrind").arg("--version").output();
-    ensure!(valgrind.is_ok(), "valgrind is not installed: it sees which functions run");
+    ensure_valgrind()?;
     let binary = match &args.binary {
         Some(binary) => binary.clone(),
         None => build(root, name)?,

@@ -184,8 +184,12 @@ impl BegunRestore {
     /// Writes down what is going to be changed; nothing is yet.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// It cannot be written, or another restore has begun there.
     pub(super) fn begin_restore(plan: RestorePlan, state: &Path) -> anyhow::Result<BegunRestore> {
+        if is_restore_begun(state) {
+            let state = state.display();
+            return Err(usage(format!("a backup is being restored to {state}; wait for its end")));
+        }
         let [beside, inside] = marker_places(state);
         // What is moved takes along what lies in it; beside what is not moved nothing may be writable.
         let marker = if plan.goes_aside(state) { beside } else { inside };
@@ -331,27 +335,20 @@ fn write_marker(marker: &Path, plan: &RestorePlan) -> io::Result<File> {
     if let Some(folder) = marker.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    let fresh = named_beside(marker, ".new");
+    let fresh = named_beside(marker, &format!("-{}", uuid::Uuid::now_v7().simple()));
     let write = || {
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&fresh)?;
+        let mut options = fs::OpenOptions::new();
+        let mut file = options.write(true).create_new(true).mode(0o600).open(&fresh)?;
         file.try_lock().map_err(io::Error::from)?;
         file.write_all(&serde_json::to_vec(plan)?)?;
         file.sync_all()?;
-        fs::rename(&fresh, marker)?;
+        // A link fails where another restore has begun meanwhile; a rename would replace its note.
+        fs::hard_link(&fresh, marker)?;
         Ok(file)
     };
     let written = write();
-    match &written {
-        Ok(_) => sync_folder_of(marker),
-        Err(_) => {
-            let _ = fs::remove_file(&fresh);
-        }
-    }
+    let _ = fs::remove_file(&fresh);
+    sync_folder_of(marker);
     written
 }
 

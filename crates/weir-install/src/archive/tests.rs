@@ -336,6 +336,7 @@ async fn d9_a_restore_that_is_killed_anywhere_is_taken_back_by_the_next_start() 
             assert!(is_restore_begun(&to.state), "{before} {changes}");
             let busy = take_back_killed_restore(&to).expect_err("it lives");
             assert!(busy.to_string().contains("is being restored"), "{busy}");
+            assert!(restore_archive(&of, &archive, true).await.is_err(), "one at a time");
             drop(begun);
             let said = take_back_killed_restore(&to).expect("taken back").expect("it is said");
             assert!(said.contains("all is as it was before"), "{said}");

@@ -357,8 +357,8 @@ async fn d9_a_restore_that_is_killed_anywhere_is_taken_back_by_the_next_start() 
     }
 }
 
-#[tokio::test]
-async fn d9_a_restore_that_fails_anywhere_leaves_everything_as_it_was() {
+#[test]
+fn d9_a_restore_that_fails_anywhere_leaves_everything_as_it_was() {
     for before in ["nothing", "files", "data"] {
         for changes in 0..8 {
             let folder = tempfile::tempdir().expect("a folder");

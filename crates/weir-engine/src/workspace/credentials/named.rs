@@ -28,7 +28,7 @@ impl Workspace {
     /// How each file of the workspace would be read that a command line which runs in `cwd` names and that
     /// holds a private key. Named is what stands in the line: as a word, as a piece of one (a script for
     /// another program, the value of an option) or of a text that it hands on, and what a pattern of the
-    /// shell in it fits, up to [`PATTERN_FILES_MAX`] files. Reads files: for blocking threads.
+    /// shell in it fits, up to 200 files. Reads files: for blocking threads.
     pub fn keys_named_by(&self, line: &str, cwd: &str) -> Vec<PathEffect> {
         let reach = shell::command_reach(&shell::parse_command_line(line));
         let words = reach.parts.iter().flat_map(|part| {

@@ -76,6 +76,7 @@ impl WriterThread {
         if group.is_empty() {
             return;
         }
+        self.make_room(group.len());
         self.counters.appends.fetch_add(group.len() as u64, Ordering::Relaxed);
         match self.try_group(&group) {
             Ok(results) => {

@@ -30,11 +30,8 @@ const MIGRATIONS: &[&str] = &[
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait before opening is tried again.
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
-/// Page cache of a connection that reads, in kibibytes.
-const READ_CACHE_KIB: u32 = 512;
-/// Page cache of the connection that writes: a group of a thousand sessions touches as many pages,
-/// and what does not fit is written twice. It grows only with what is touched.
-const WRITE_CACHE_KIB: u32 = 8192;
+/// Page cache of a connection, in kibibytes: what one session needs (Q5).
+const CACHE_KIB: u32 = 512;
 /// Pages of the write-ahead log after which a commit itself copies them back. The writer does that
 /// earlier, when it has nothing else to do.
 const AUTO_CHECKPOINT_PAGES: u32 = 4000;
@@ -84,19 +81,19 @@ impl DatabasePlace {
 
     /// A connection that only reads.
     pub(crate) fn connect_reader(&self) -> Result<SqliteConnection, StoreError> {
-        let settings = format!("PRAGMA cache_size = -{READ_CACHE_KIB}; PRAGMA query_only = ON;");
+        let settings = format!("PRAGMA cache_size = -{CACHE_KIB}; PRAGMA query_only = ON;");
         self.connect_with(&settings).map_err(|error| self.explain_error(error))
     }
 
     /// A connection for one long piece of work.
     pub(crate) fn connect_plain(&self) -> Result<SqliteConnection, StoreError> {
-        self.connect_with(&format!("PRAGMA cache_size = -{READ_CACHE_KIB};"))
+        self.connect_with(&format!("PRAGMA cache_size = -{CACHE_KIB};"))
     }
 
     /// The one connection that writes, with the schema brought up to date.
     pub(crate) fn connect_writer(&self) -> Result<SqliteConnection, StoreError> {
         let mut settings = format!(
-            "PRAGMA cache_size = -{WRITE_CACHE_KIB}; PRAGMA journal_mode = {};
+            "PRAGMA cache_size = -{CACHE_KIB}; PRAGMA journal_mode = {};
              PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {AUTO_CHECKPOINT_PAGES};",
             if self.wal { "WAL" } else { "TRUNCATE" },
         );

@@ -42,6 +42,8 @@ use crate::tables::settings::{read_pause, set_pause};
 
 /// Most appends in one transaction.
 pub(super) const GROUP_APPENDS: usize = 1024;
+/// Sessions that append at once from which on the writer's page cache has room for a thousand.
+const WIDE_GROUP: usize = 16;
 /// Most bytes of one transaction, the last append excepted.
 const GROUP_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes written since the last time after which an idle writer copies the write-ahead log back.
@@ -124,6 +126,8 @@ pub(super) struct WriterThread {
     /// Whether commits are synced. Only what need not survive a power cut is committed while they are
     /// not.
     syncs: bool,
+    /// Whether the page cache has room for groups of many sessions.
+    has_wide_cache: bool,
     pub(super) audit: AuditFolder,
     /// Last audit line that is known to stand in its file, and what the database says of it.
     pub(super) exported: u64,
@@ -152,6 +156,7 @@ impl WriterThread {
             database: place.database.clone(),
             wal: place.wal,
             syncs: true,
+            has_wide_cache: false,
             audit: AuditFolder::new(state_dir),
             exported: 0,
             exported_stored: 0,
@@ -381,6 +386,15 @@ impl WriterThread {
         result
     }
 
+    /// Makes room for groups of this size, once there is one: each session of a group touches pages of its own,
+    /// and those that do not fit are written twice. A program that runs one session never takes that memory.
+    pub(super) fn make_room(&mut self, sessions: usize) {
+        if sessions >= WIDE_GROUP && !self.has_wide_cache {
+            self.has_wide_cache = true;
+            self.set_quietly("PRAGMA cache_size = -8192");
+        }
+    }
+
     /// Goes back to commits that are synced. Where that was refused before, it is tried again: nothing
     /// may be acknowledged that a power cut could take.
     pub(super) fn sync_again(&mut self) -> Result<(), StoreError> {
@@ -509,6 +523,22 @@ fn release_lease(connection: &mut SqliteConnection, lease: &Lease) -> Result<(),
 mod tests {
     use super::super::connect::SqliteOptions;
     use super::*;
+
+    #[test]
+    fn q5_the_page_cache_is_wide_only_once_many_sessions_write_at_once() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = DatabasePlace::prepare_database(folder.path(), &SqliteOptions::default());
+        let place = place.expect("a place");
+        let opened = WriterThread::open(folder.path(), &place, Arc::default());
+        let mut writer = opened.expect("it opens");
+        let mut cache_after = |sessions: usize| {
+            writer.make_room(sessions);
+            writer.connection.read_number("PRAGMA cache_size", 0).expect("a number")
+        };
+        assert_eq!([1, WIDE_GROUP - 1].map(&mut cache_after), [-512, -512]);
+        assert_eq!([WIDE_GROUP, 1].map(&mut cache_after), [-8192, -8192]);
+        writer.finish();
+    }
 
     #[test]
     fn d2_commits_are_synced_again_where_that_was_refused_before() {

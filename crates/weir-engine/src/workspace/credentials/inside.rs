@@ -12,6 +12,8 @@ use weir_core::tool::{PathEffect, PathPlace};
 use super::super::Workspace;
 use super::is_fixture;
 
+/// Room for what is read of a file before more is asked for.
+const FIRST_READ_BYTES: usize = 4096;
 /// Bytes of a file that are looked at.
 pub(super) const LOOKED_BYTES_MAX: u64 = 4 << 20;
 /// Longest name of what begins, such as `ENCRYPTED PRIVATE KEY`, in bytes.
@@ -49,7 +51,8 @@ impl Workspace {
         if at.place != PathPlace::Inside || at.ignored.is_some() || is_fixture(&at.path) {
             return None;
         }
-        let mut bytes = Vec::new();
+        // A small file at once: without a hint it is read in pieces of 32 bytes and more.
+        let mut bytes = Vec::with_capacity(FIRST_READ_BYTES);
         self.open_file(at).ok()?.take(bytes_max).read_to_end(&mut bytes).ok()?;
         LABEL.is_match(&bytes).then(|| String::from_utf8_lossy(&bytes).into_owned())
     }

@@ -497,8 +497,18 @@ impl Workspace {
     }
     /// The entries in (and below) a folder, visible ones only.
     pub fn walk(&self, at: &PathEffect, options: WalkOptions) -> Result<WorkspaceWalk, FileError> {
+        self.walk_towards(at, &[], options)
+    }
+    /// The same, where only what lies on the way through these folders, and below the last of them, is
+    /// wanted: nothing beside it is looked at.
+    pub fn walk_towards(
+        &self,
+        at: &PathEffect,
+        way: &[&str],
+        options: WalkOptions,
+    ) -> Result<WorkspaceWalk, FileError> {
         let located = self.open_way(at)?;
-        walk::walk_folder(self, &located, options)
+        walk::walk_folder(self, &located, way, options)
     }
     /// Makes the changes that `permit` was given for, after checking that every path still holds
     /// what it held when the call was judged. Files are written to a temporary file beside the

@@ -75,7 +75,8 @@ fn find_files(
     pattern: &str,
 ) -> Result<(String, String), String> {
     let wanted = PathPattern::new(pattern)?;
-    let walk = workspace.walk(at, whole_tree()).map_err(|why| why.to_string())?;
+    let way = literal_folders(pattern);
+    let walk = workspace.walk_towards(at, &way, whole_tree()).map_err(|why| why.to_string())?;
     let found: Vec<&str> = walk
         .entries
         .iter()
@@ -112,6 +113,18 @@ pub(crate) fn whole_tree() -> WalkOptions {
         hidden: true,
         max_entries: WALK_ENTRIES_MAX,
     }
+}
+
+/// The folders that a pattern names before anything in it that stands for several: what it matches lies in
+/// them. Only plain letters: how other ones are written, differs from disk to disk.
+fn literal_folders(pattern: &str) -> Vec<&str> {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let Some((folders, _)) = pattern.rsplit_once('/') else { return Vec::new() };
+    let is_literal = |part: &&str| {
+        !matches!(*part, "" | "." | "..")
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+@ ".contains(&byte))
+    };
+    folders.split('/').take_while(is_literal).collect()
 }
 
 /// `path` as seen from `folder`.
@@ -164,6 +177,19 @@ mod tests {
         assert!(!matches("src/*.rs", "src/a/b.rs"));
         assert!(matches("{a,b}.md", "docs/b.md"));
         assert!(PathPattern::new("a[").is_err());
+    }
+
+    #[test]
+    fn q24_only_folders_that_a_pattern_names_are_gone_through() {
+        let none: [&str; 0] = [];
+        for pattern in ["*.rs", "**/a/*.rs", "{a/b,c}/x", "../a/*.rs", "/a/*.rs", "a?/b/c", "\\a/b"]
+        {
+            assert_eq!(literal_folders(pattern), none, "{pattern}");
+        }
+        assert_eq!(literal_folders("./src/a-b/**/x/*.ts"), ["src", "a-b"]);
+        assert_eq!(literal_folders("src/b.rs"), ["src"]);
+        assert_eq!(literal_folders("src/über/*.rs"), ["src"]);
+        assert_eq!(literal_folders("src/{a,b}/c/*.rs"), ["src"]);
     }
 
     #[test]

@@ -173,6 +173,27 @@ pub(super) fn all_names(folder: BorrowedFd<'_>) -> Result<Vec<(OsString, FileTyp
     names_up_to(folder, usize::MAX).map(|(names, _)| names)
 }
 
+/// Calls `each` with every name in the folder at `path`, no link, and whether that is a folder.
+pub(super) fn for_each_name(path: &Path, mut each: impl FnMut(&[u8], bool)) -> Result<(), Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(path, flags, Mode::empty())?;
+    for entry in rustix::fs::Dir::read_from(&folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        // Some file systems do not say the kind with the name.
+        let kind = match entry.file_type() {
+            FileType::Unknown => rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |stat| kind_of(&stat)),
+            kind => kind,
+        };
+        each(name.to_bytes(), kind == FileType::Directory);
+    }
+    Ok(())
+}
+
 fn names_up_to(
     folder: BorrowedFd<'_>,
     max: usize,

@@ -89,7 +89,7 @@ impl Workspace {
     fn git_hooks(&self) -> Arc<hooks::HookFolders> {
         let known = || self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone();
         known().unwrap_or_else(|| {
-            self.find_governed();
+            self.find_hooks();
             known().unwrap_or_default()
         })
     }

@@ -30,13 +30,15 @@ const SKIPPED_MAX: usize = 10_000;
 pub(super) fn walk_folder(
     workspace: &Workspace,
     start: &LocatedPath,
+    way: &[&str],
     options: WalkOptions,
 ) -> Result<WorkspaceWalk, FileError> {
     let mut entries = Vec::new();
     let each = &mut |found: &WalkedEntry<'_>| {
         entries.push(entry_from_stat(workspace.guard.shown_path(found.spot), found.stat));
     };
-    let seen = visit_entries(workspace, start, options, each)?;
+    let terms = WalkTerms { way, ..WalkTerms::of_walk(options) };
+    let seen = visit_asking(workspace, start, terms, each)?;
     Ok(WorkspaceWalk { entries, truncated: seen.truncated })
 }
 
@@ -86,7 +88,7 @@ pub(super) fn walk_readable(
     let seen = visit_asking(
         workspace,
         start,
-        WalkTerms { options, question, watch: Some(reader.watch), lists: ListView::AsOthers },
+        WalkTerms { question, watch: Some(reader.watch), ..WalkTerms::of_walk(options) },
         each,
     )?;
     if seen.truncated {
@@ -142,9 +144,7 @@ pub(super) fn visit_entries(
     options: WalkOptions,
     each: &mut dyn FnMut(&WalkedEntry<'_>),
 ) -> Result<UnseenEntries, FileError> {
-    let question = EntryQuestion::of_asker(QuestionAsker::Walk);
-    let terms = WalkTerms { options, question, watch: None, lists: ListView::AsOthers };
-    visit_asking(workspace, start, terms, each)
+    visit_asking(workspace, start, WalkTerms::of_walk(options), each)
 }
 
 /// The same for a comparison: a list of git's is met although it names itself.
@@ -154,8 +154,7 @@ pub(super) fn visit_compared(
     options: WalkOptions,
     each: &mut dyn FnMut(&WalkedEntry<'_>),
 ) -> Result<UnseenEntries, FileError> {
-    let question = EntryQuestion::of_asker(QuestionAsker::Walk);
-    let terms = WalkTerms { options, question, watch: None, lists: ListView::Always };
+    let terms = WalkTerms { lists: ListView::Always, ..WalkTerms::of_walk(options) };
     visit_asking(workspace, start, terms, each)
 }
 
@@ -178,6 +177,15 @@ struct WalkTerms<'a> {
     /// What watches the folders; only a look for what may be read has one.
     watch: Option<&'a FolderWatch>,
     lists: ListView,
+    /// The folders to go through first: of each, nothing but the next is visited.
+    way: &'a [&'a str],
+}
+
+impl WalkTerms<'_> {
+    fn of_walk(options: WalkOptions) -> WalkTerms<'static> {
+        let question = EntryQuestion::of_asker(QuestionAsker::Walk);
+        WalkTerms { options, question, watch: None, lists: ListView::AsOthers, way: &[] }
+    }
 }
 
 fn visit_asking(
@@ -200,6 +208,7 @@ fn visit_asking(
         question: terms.question,
         watch: terms.watch,
         lists: terms.lists,
+        way: terms.way,
         met: 0,
         unseen: UnseenEntries::default(),
         each,
@@ -236,6 +245,7 @@ struct Walker<'a> {
     question: EntryQuestion,
     watch: Option<&'a FolderWatch>,
     lists: ListView,
+    way: &'a [&'a str],
     /// Entries so far.
     met: usize,
     unseen: UnseenEntries,
@@ -295,7 +305,11 @@ impl Walker<'_> {
         };
         let closes = |rules: &RuleSet, path: &str| closed_by(rules, path).is_some();
         let answers = listing.entry_answers(guard, spot, &self.question, &closes);
+        let next = self.way.get(depth).copied();
         for (index, child) in listing.children.iter().enumerate() {
+            if next.is_some_and(|next| child.name != *next) {
+                continue;
+            }
             if !self.options.hidden && child.name.as_bytes().starts_with(b".") {
                 continue;
             }

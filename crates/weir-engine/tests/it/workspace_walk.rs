@@ -75,6 +75,28 @@ fn walk_options_narrow() {
 }
 
 #[test]
+fn q24_a_walk_on_a_way_looks_at_nothing_beside_it() {
+    let world = tree();
+    let at = world.workspace.resolve(".", PathAccess::List);
+    let on_way = |way: &[&str], options: WalkOptions| {
+        let walk = world.workspace.walk_towards(&at, way, options).unwrap();
+        (walk.entries.into_iter().map(|e| e.path).collect::<Vec<_>>(), walk.truncated)
+    };
+    // What comes before it by name does not count to what may be looked at.
+    let few = WalkOptions { max_entries: 4, ..ALL };
+    let expected = ["a", "a/deep", "a/deep/1", "a/deep/2"].map(str::to_owned).into();
+    assert_eq!(on_way(&["a", "deep"], few), (expected, false));
+    assert_eq!(on_way(&["a"], few).0.len(), 4);
+    // Lists hold as for the whole: this is no folder that was asked for by itself.
+    let git = WalkOptions { respect_gitignore: true, ..ALL };
+    assert_eq!(on_way(&["target"], git).0, Vec::<String>::new());
+    for way in ["nope", "z", "loop", "A"] {
+        let met = on_way(&[way, "deep"], ALL).0;
+        assert!(met.iter().all(|path| path == way), "{met:?}");
+    }
+}
+
+#[test]
 fn walk_of_what_is_no_folder_says_so() {
     let world = tree();
     for (path, expected) in [("z", "z is a file, not a folder"), ("nope", "nope does not exist")] {

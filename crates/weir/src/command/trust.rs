@@ -39,6 +39,12 @@ pub(crate) fn run_trust_command(
         }
         None => {}
     }
+    // Whoever wants to trust less must not trust more.
+    if let Some(word) = args.misplaced_word() {
+        return Err(usage(format!(
+            "write flags behind the word: `weir trust {word} …`; a folder of that name is `./{word}`"
+        )));
+    }
     if args.list {
         list_trusted_workspaces(cx, args.json.json)?;
         return Ok(ExitCode::SUCCESS);

@@ -79,4 +79,10 @@ impl TrustArgs {
     pub(crate) fn is_removal(&self) -> bool {
         self.remove || matches!(self.command, Some(TrustCommand::Remove(_)))
     }
+
+    /// `list` or `remove` behind a flag: there the parser takes them for the name of a folder.
+    pub(crate) fn misplaced_word(&self) -> Option<&str> {
+        let word = self.folder.as_deref()?.to_str()?;
+        matches!(word, "list" | "remove").then_some(word)
+    }
 }

@@ -184,6 +184,21 @@ fn c5_trust_is_listed_and_removed_and_is_of_one_folder() {
 }
 
 #[test]
+fn c5_list_and_remove_behind_a_flag_are_no_folders_to_trust() {
+    let house = house();
+    let state = house.at("state/weir").display().to_string();
+    for word in ["list", "remove"] {
+        house.write(&format!("work/{word}/AGENTS.md"), "Be kind.\n");
+        for before in [&["--yes"][..], &["--json"], &["--preview"], &["--state-dir", &state]] {
+            let said = house.usage_error(&[&["trust"][..], before, &[word]].concat());
+            assert!(said.contains(&format!("`weir trust {word} …`")), "{before:?}: {said}");
+            assert!(said.contains(&format!("`./{word}`")), "{before:?}: {said}");
+        }
+    }
+    assert_eq!(house.json(&["trust", "list", "--json"]), json!([]), "nothing is trusted by that");
+}
+
+#[test]
 fn c5_list_and_remove_are_words_too_and_completed() {
     let house = house();
     assert_eq!(house.ok(&["trust", "list"]), "No workspaces are trusted.\n");

@@ -18,10 +18,22 @@ use crate::terminal::err_message;
 /// The variable that says the same for every command. What it names is made when it is needed first.
 const VARIABLE: &str = "WEIR_STATE_DIR";
 
-/// What stands in a folder in which something was kept: by runs, by a server whose sessions may be in
-/// another database, by an import, by a decision about a workspace.
-const KEPT: [&str; 8] =
-    ["weir.db", "weir.db-wal", "audit", "server.db", "people", "imported", "imports", "trust.json"];
+/// What stands in a folder in which something was kept: by runs, by a server whose data may be in another
+/// database, by an import, by a decision about a workspace, by packages and sign-ins of MCP servers.
+const KEPT: [&str; 12] = [
+    "weir.db",
+    "weir.db-wal",
+    "audit",
+    "server.db",
+    "server.key",
+    "serve.json",
+    "people",
+    "imported",
+    "imports",
+    "trust.json",
+    "mcp-packages",
+    "mcp-tokens",
+];
 
 /// What a command does with the store of the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +111,8 @@ fn leaves_store_alone(command: &CliCommand) -> bool {
         | CliCommand::Auth(_)
         | CliCommand::Profiles(_)
         | CliCommand::Schema { .. }
-        | CliCommand::Skills(SkillsCommand::Validate(_))
+        // Skills of one's own are files beside the settings.
+        | CliCommand::Skills(SkillsCommand::Validate(_) | SkillsCommand::Add(_))
         | CliCommand::Script(_)
         | CliCommand::Completions { .. }
         | CliCommand::Man(_) => true,
@@ -108,6 +121,7 @@ fn leaves_store_alone(command: &CliCommand) -> bool {
             command,
             ConfigCommand::Inbox(_) | ConfigCommand::Accept(_) | ConfigCommand::Reject(_)
         ),
+        CliCommand::McpServers(McpServersCommand::Add(args)) => args.no_start,
         CliCommand::Permissions(PermissionsCommand::Add(args)) => args.target.session.is_none(),
         CliCommand::Permissions(PermissionsCommand::Remove(args)) => args.target.session.is_none(),
         CliCommand::Trust(args) => {
@@ -138,7 +152,6 @@ fn may_begin_store(command: &CliCommand) -> bool {
         | CliCommand::Memory(MemoryCommand::Add(_))
         | CliCommand::Brain(BrainCommand::Add(_))
         | CliCommand::Recipes(RecipesCommand::Add(_))
-        | CliCommand::Skills(SkillsCommand::Add(_))
         | CliCommand::Tools(ToolsCommand::Add(_))
         // What these decide about stands in files; the decision may be the first that is kept.
         | CliCommand::Plugins(PluginsCommand::Enable(_))

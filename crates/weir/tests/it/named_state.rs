@@ -101,6 +101,12 @@ fn c1_a_misspelled_state_folder_is_an_error_for_what_is_kept() {
     let of_server = house.at("of-a-server").display().to_string();
     house.ok(&["pause", "--state-dir", &of_server]);
     house.ok(&["release", "--state-dir", &of_server]);
+    // One that keeps its people there too has its key in it, and says where it listens.
+    for name in ["server.key", "serve.json"] {
+        let folder = house.at(&format!("with-{name}"));
+        house.write(&folder.join(name), "");
+        house.ok(&["sessions", "list", "--state-dir", &folder.display().to_string()]);
+    }
 }
 
 #[test]
@@ -111,6 +117,27 @@ fn c1_what_is_about_files_of_its_own_does_not_look_for_a_store() {
         let said = house.run(&[words, &["--state-dir", &typo]].concat());
         assert_eq!(said.status, 0, "{words:?}: {}", said.err);
         assert!(!said.err.contains("--state-dir"), "{words:?}: {}", said.err);
+        assert!(!house.at("stat").exists(), "{words:?}: nothing is made");
+    }
+}
+
+#[test]
+fn c1_what_is_kept_beside_the_settings_begins_no_store() {
+    let house = house();
+    let typo = house.at("stat").display().to_string();
+    house.write("given/tides/SKILL.md", "---\nname: tides\ndescription: Tides.\n---\nRead them.\n");
+    let given = house.at("given/tides").display().to_string();
+    for words in [
+        &["skills", "add", &given, "--state-dir", &typo][..],
+        &["mcp-servers", "add", "a", "--no-start", "--state-dir", &typo, "--", "none-such"],
+    ] {
+        let said = house.run(words);
+        assert_eq!(
+            (said.status, said.err.matches(NOTE).count()),
+            (0, 0),
+            "{words:?}: {}",
+            said.err
+        );
         assert!(!house.at("stat").exists(), "{words:?}: nothing is made");
     }
 }

@@ -259,6 +259,26 @@ async fn s11_a_page_that_is_open_is_told_what_a_loaded_page_shows() {
 }
 
 #[tokio::test]
+async fn s11_a_page_of_a_sub_agent_that_is_open_has_nothing_to_press() {
+    let script = "name: test\n\nwhen: \"look around\"\nsays: Nothing to see.\nend\n\n\
+        calls: new_task {\"task\": \"look around\"}\n\nsays: Done.\n";
+    let config = "permission = \"full\"\n";
+    let setup = ServerSetup { script, config, ..ServerSetup::default() };
+    let mut served = TestServer::start(setup).await;
+    let admin = served.admin().await;
+    let chat = begin(&admin, "Go").await;
+    until(&admin, &chat, "data-status=\"completed\"").await;
+    // Told all from its beginning, as whoever watches it from then on.
+    let agent = format!("{chat}_c1");
+    for (chat, is_pressed) in [(&agent, false), (&chat, true)] {
+        let steps = follow(&admin, chat, 0, "data-status=\\\"completed\\\"").await;
+        let mut html = steps.iter().filter_map(|step| step["html"].as_str());
+        let found = html.any(|html| html.contains("<form") || html.contains("edit?input="));
+        assert_eq!(found, is_pressed, "{chat}: {steps:#?}");
+    }
+}
+
+#[tokio::test]
 async fn s11_attachments_and_what_a_composer_cannot_send() {
     let mut served = TestServer::start(ServerSetup::default()).await;
     let admin = served.admin().await;

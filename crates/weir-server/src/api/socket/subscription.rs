@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use weir_core::ids::{Seq, SessionId};
+use weir_core::session::child;
 use weir_engine::hub::SessionUpdate;
 
 use super::frame::{self, SessionView};
@@ -57,7 +58,8 @@ impl SessionSubscription {
         if view == SessionView::Events {
             return Ok(SessionSubscription::of_feed(app, feed, after, None));
         }
-        let acts = caller.may_write();
+        // As on the page that is loaded: a sub-agent is spoken with through whoever started it.
+        let acts = caller.may_write() && child::parent_of(&session).is_none();
         let key = SessionKey::for_session(owner.space.as_ref(), &session);
         let (store, known) = (owner.space.store(), app.chats.get(&key, meta.facts));
         let known = known.as_deref();

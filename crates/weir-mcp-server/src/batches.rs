@@ -8,32 +8,35 @@ use rmcp::model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use serde_json::Value;
 
-use crate::messages::{INVALID_REQUEST, ReadMessage, read_entry, refusal_of};
+use crate::messages::{INTERNAL_ERROR, INVALID_REQUEST, ReadMessage, read_entry, refusal_of};
 
 /// Messages of one batch.
 const MESSAGES_MAX: usize = 100;
 /// Batches whose requests are not all answered, at once.
 const BATCHES_MAX: usize = 100;
+/// Bytes that are kept for all of them: answers that wait for others, and names of requests.
+const KEPT_BYTES_MAX: usize = 64 << 20;
 
 /// The batches whose requests are not all answered.
-#[derive(Default)]
 pub(crate) struct OpenBatches {
     open: Vec<OpenBatch>,
+    kept_bytes_max: usize,
 }
 
+#[derive(Default)]
 struct OpenBatch {
     /// Its requests that are not answered.
     waiting: HashSet<RequestId>,
-    /// The answers until now.
-    answers: Vec<Value>,
+    /// The answers until now, as JSON.
+    answers: Vec<String>,
 }
 
 /// What a batch leads to at once.
 pub(crate) struct BegunBatch {
     /// What is to be done, in the order of the batch.
     pub(crate) messages: Vec<RxJsonRpcMessage<RoleServer>>,
-    /// The answer, where nothing is left to wait for.
-    pub(crate) answer: Option<Value>,
+    /// The answer as JSON, where nothing is left to wait for.
+    pub(crate) answer: Option<String>,
 }
 
 /// Where the answer to a request goes.
@@ -42,8 +45,14 @@ pub(crate) enum AnswerPlace {
     OwnLine,
     /// Its batch waits for others.
     Waits,
-    /// It was the last of its batch: the whole array.
-    Whole(Value),
+    /// It was the last of its batch: the whole array, as JSON.
+    Whole(String),
+}
+
+impl Default for OpenBatches {
+    fn default() -> OpenBatches {
+        OpenBatches { open: Vec::new(), kept_bytes_max: KEPT_BYTES_MAX }
+    }
 }
 
 impl OpenBatches {
@@ -60,20 +69,26 @@ impl OpenBatches {
             _ => None,
         };
         if let Some(why) = why {
-            let answer = refusal_of(&Value::Null, INVALID_REQUEST, &why);
-            return BegunBatch { messages: Vec::new(), answer: Some(answer) };
+            return BegunBatch::refuse_whole(&why);
         }
-        let mut batch = OpenBatch { waiting: HashSet::new(), answers: Vec::new() };
+        let mut batch = OpenBatch::default();
         let mut messages = Vec::new();
         for entry in entries {
             match read_entry(&entry) {
-                ReadMessage::Message(message) => match batch.refuse_message(&message, &entry) {
-                    Some(answer) => batch.answers.push(answer),
-                    None => messages.push(*message),
-                },
-                ReadMessage::Refused(answer) => batch.answers.push(answer),
+                ReadMessage::Message(message) => {
+                    match self.refuse_message(&mut batch, &message, &entry) {
+                        Some(answer) => batch.answers.push(answer.to_string()),
+                        None => messages.push(*message),
+                    }
+                }
+                ReadMessage::Refused(answer) => batch.answers.push(answer.to_string()),
                 ReadMessage::Nothing | ReadMessage::Batch(_) => {}
             }
+        }
+        if self.kept_bytes() + batch.kept_bytes() > self.kept_bytes_max {
+            let why =
+                "Invalid request: too much waits for the ends of batches; wait for one of them";
+            return BegunBatch::refuse_whole(why);
         }
         let answer = match batch.waiting.is_empty() {
             true => batch.into_answer(),
@@ -98,14 +113,42 @@ impl OpenBatches {
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
-        let Some(at) = id.and_then(|id| self.position_of(id)) else {
+        let Some((at, id)) = id.and_then(|id| Some((self.position_of(id)?, id))) else {
             return Ok(AnswerPlace::OwnLine);
         };
-        self.open[at].answers.push(serde_json::to_value(message)?);
-        Ok(match id.and_then(|id| self.give_up(at, id)) {
+        let mut answer = serde_json::to_string(message)?;
+        // The last one is not kept: it goes out at once with the others.
+        let is_kept = self.open[at].waiting.len() > 1;
+        if is_kept && self.kept_bytes() + answer.len() > self.kept_bytes_max {
+            let why = "the answer is too large to wait for the end of its batch; ask for it alone";
+            answer = refusal_of(&id.clone().into_json_value(), INTERNAL_ERROR, why).to_string();
+        }
+        self.open[at].answers.push(answer);
+        Ok(match self.give_up(at, id) {
             Some(whole) => AnswerPlace::Whole(whole),
             None => AnswerPlace::Waits,
         })
+    }
+
+    /// Has a batch wait for the answer to a request; the refusal of one that can be no part of it.
+    fn refuse_message(
+        &self,
+        batch: &mut OpenBatch,
+        message: &RxJsonRpcMessage<RoleServer>,
+        entry: &Value,
+    ) -> Option<Value> {
+        let JsonRpcMessage::Request(request) = message else { return None };
+        let why = match &request.request {
+            ClientRequest::InitializeRequest(_) => "initialize is no part of a batch",
+            // Of two at once the SDK answers one: the other batch would never be whole.
+            _ if self.position_of(&request.id).is_some() => {
+                "a request of another batch has the same id and is not answered yet"
+            }
+            _ if batch.waiting.insert(request.id.clone()) => return None,
+            _ => "two requests of the batch have the same id",
+        };
+        let why = format!("Invalid request: {why}");
+        Some(refusal_of(&entry["id"], INVALID_REQUEST, &why))
     }
 
     /// Forgets a request that this message takes back: it is never answered. Returns the answer to its batch,
@@ -113,7 +156,7 @@ impl OpenBatches {
     pub(crate) fn note_cancelled(
         &mut self,
         message: &RxJsonRpcMessage<RoleServer>,
-    ) -> Option<Value> {
+    ) -> Option<String> {
         let JsonRpcMessage::Notification(told) = message else { return None };
         let ClientNotification::CancelledNotification(cancelled) = &told.notification else {
             return None;
@@ -123,12 +166,16 @@ impl OpenBatches {
         self.give_up(at, id)
     }
 
+    fn kept_bytes(&self) -> usize {
+        self.open.iter().map(OpenBatch::kept_bytes).sum()
+    }
+
     fn position_of(&self, id: &RequestId) -> Option<usize> {
         self.open.iter().position(|batch| batch.waiting.contains(id))
     }
 
     /// Waits no longer for the answer to a request of the batch at this place.
-    fn give_up(&mut self, at: usize, id: &RequestId) -> Option<Value> {
+    fn give_up(&mut self, at: usize, id: &RequestId) -> Option<String> {
         self.open[at].waiting.remove(id);
         match self.open[at].waiting.is_empty() {
             true => self.open.remove(at).into_answer(),
@@ -137,32 +184,34 @@ impl OpenBatches {
     }
 }
 
+impl BegunBatch {
+    /// Nothing of it is done.
+    fn refuse_whole(why: &str) -> BegunBatch {
+        let answer = refusal_of(&Value::Null, INVALID_REQUEST, why);
+        BegunBatch { messages: Vec::new(), answer: Some(answer.to_string()) }
+    }
+}
+
 impl OpenBatch {
-    /// Waits for the answer to a request; the refusal of one that can be no part of a batch.
-    fn refuse_message(
-        &mut self,
-        message: &RxJsonRpcMessage<RoleServer>,
-        entry: &Value,
-    ) -> Option<Value> {
-        let JsonRpcMessage::Request(request) = message else { return None };
-        let why = match &request.request {
-            ClientRequest::InitializeRequest(_) => "initialize is no part of a batch",
-            _ if self.waiting.insert(request.id.clone()) => return None,
-            _ => "two requests of the batch have the same id",
+    /// Bytes that are kept for it.
+    fn kept_bytes(&self) -> usize {
+        let name = |id: &RequestId| match id {
+            RequestId::Number(_) => 0,
+            RequestId::String(name) => name.len(),
         };
-        let why = format!("Invalid request: {why}");
-        Some(refusal_of(&entry["id"], INVALID_REQUEST, &why))
+        let answers: usize = self.answers.iter().map(String::len).sum();
+        answers + self.waiting.iter().map(name).sum::<usize>()
     }
 
     /// Nothing is said where nothing was asked.
-    fn into_answer(self) -> Option<Value> {
-        (!self.answers.is_empty()).then_some(Value::Array(self.answers))
+    fn into_answer(self) -> Option<String> {
+        (!self.answers.is_empty()).then(|| format!("[{}]", self.answers.join(",")))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use rmcp::model::ServerResult;
+    use rmcp::model::{ErrorData, ServerResult};
     use serde_json::json;
 
     use super::*;
@@ -173,6 +222,16 @@ mod tests {
 
     fn ping(id: &Value) -> Value {
         json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })
+    }
+
+    fn read_json(text: &str) -> Value {
+        serde_json::from_str(text).expect("it is JSON")
+    }
+
+    /// The answers of a batch that is whole by this one.
+    fn whole(place: AnswerPlace) -> Vec<Value> {
+        let AnswerPlace::Whole(text) = place else { panic!("it was the last") };
+        read_json(&text).as_array().expect("an array").clone()
     }
 
     #[test]
@@ -187,7 +246,7 @@ mod tests {
         let place = batches.place_answer(&answer(RequestId::Number(1))).expect("JSON");
         assert!(matches!(place, AnswerPlace::Waits));
         let place = batches.place_answer(&answer(RequestId::String("b".into()))).expect("JSON");
-        let AnswerPlace::Whole(Value::Array(all)) = place else { panic!("it was the last") };
+        let all = whole(place);
         let ids: Vec<&Value> = all.iter().map(|one| &one["id"]).collect();
         assert_eq!(ids, [&Value::Null, &json!(1), &json!(1), &json!("b")], "{all:?}");
         assert_eq!(all[0]["error"]["code"], INVALID_REQUEST);
@@ -215,11 +274,51 @@ mod tests {
     }
 
     #[test]
+    fn r2_two_batches_that_name_a_request_alike_are_both_answered() {
+        let mut batches = OpenBatches::default();
+        assert_eq!(batches.begin_batch(vec![ping(&json!(1))]).answer, None);
+        let begun = batches.begin_batch(vec![ping(&json!(1)), ping(&json!(2))]);
+        assert_eq!((begun.messages.len(), begun.answer), (1, None), "the first is refused");
+        let first = batches.place_answer(&answer(RequestId::Number(1))).expect("JSON");
+        assert_eq!(whole(first).len(), 1);
+        let second = batches.place_answer(&answer(RequestId::Number(2))).expect("JSON");
+        let second = whole(second);
+        assert_eq!(second[0]["error"]["code"], INVALID_REQUEST, "{second:?}");
+        assert_eq!((&second[0]["id"], &second[1]["id"]), (&json!(1), &json!(2)));
+    }
+
+    #[test]
+    fn r2_what_is_kept_until_a_batch_is_whole_is_bounded() {
+        let mut batches = OpenBatches { kept_bytes_max: 1_000, ..OpenBatches::default() };
+        let large = |id: i64| -> TxJsonRpcMessage<RoleServer> {
+            let error = ErrorData::internal_error("x".repeat(900), None);
+            JsonRpcMessage::error(error, Some(RequestId::Number(id)))
+        };
+        batches.begin_batch(vec![ping(&json!(1)), ping(&json!(2)), ping(&json!(3))]);
+        for id in [1, 2] {
+            let place = batches.place_answer(&large(id)).expect("JSON");
+            assert!(matches!(place, AnswerPlace::Waits));
+        }
+        // Names of requests are kept too, and a batch of such is refused before anything of it is done.
+        let begun = batches.begin_batch(vec![ping(&json!("n".repeat(900)))]);
+        assert!(begun.messages.is_empty());
+        let refused = read_json(&begun.answer.expect("it is refused"));
+        assert_eq!(refused["error"]["code"], INVALID_REQUEST, "{refused}");
+        let all = whole(batches.place_answer(&large(3)).expect("JSON"));
+        let told: Vec<usize> =
+            all.iter().map(|one| one["error"]["message"].as_str().map_or(0, str::len)).collect();
+        assert!(told[0] == 900 && told[1] < 200 && told[2] == 900, "{told:?}");
+        assert_eq!(all[1]["id"], 2);
+        let again = batches.begin_batch(vec![ping(&json!("n".repeat(900)))]);
+        assert_eq!(again.messages.len(), 1, "there is room again");
+    }
+
+    #[test]
     fn r2_a_batch_of_nothing_or_of_too_much_is_refused_and_one_that_asks_nothing_is_not_answered() {
         let mut batches = OpenBatches::default();
         for entries in [Vec::new(), vec![ping(&json!(1)); MESSAGES_MAX + 1]] {
             let begun = batches.begin_batch(entries);
-            let answer = begun.answer.expect("it is refused");
+            let answer = read_json(&begun.answer.expect("it is refused"));
             assert!(begun.messages.is_empty() && answer["id"].is_null(), "{answer}");
             assert_eq!(answer["error"]["code"], INVALID_REQUEST, "{answer}");
         }
@@ -234,6 +333,6 @@ mod tests {
         });
         let begun = batches.begin_batch(vec![beginning]);
         assert!(begun.messages.is_empty(), "it is no part of a batch");
-        assert_eq!(begun.answer.expect("it is refused")[0]["id"], 1);
+        assert_eq!(read_json(&begun.answer.expect("it is refused"))[0]["id"], 1);
     }
 }

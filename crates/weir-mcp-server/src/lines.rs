@@ -2,6 +2,7 @@
 //! (`messages`), and which answers belong together (`batches`).
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -132,12 +133,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineTransport<R, W> {
     }
 
     /// Answers what was no request, and reads nothing more for a moment.
-    fn add_refusal(&mut self, answer: &Value) {
+    fn add_refusal(&mut self, answer: &impl Display) {
         self.add_own_line(answer);
         self.rests_until = Some(Instant::now() + REFUSED_REST);
     }
 
-    fn add_own_line(&mut self, line: &Value) {
+    fn add_own_line(&mut self, line: &impl Display) {
         self.own_lines.extend_from_slice(format!("{line}\n").as_bytes());
         self.is_answering = true;
     }
@@ -190,7 +191,7 @@ where
             let mut line = match place? {
                 AnswerPlace::OwnLine => serde_json::to_vec(&item)?,
                 AnswerPlace::Waits => return Ok(()),
-                AnswerPlace::Whole(answers) => serde_json::to_vec(&answers)?,
+                AnswerPlace::Whole(answers) => answers.into_bytes(),
             };
             line.push(b'\n');
             let mut output = output.lock().await;

@@ -14,6 +14,8 @@ const PARSE_ERROR: i64 = -32700;
 pub(crate) const INVALID_REQUEST: i64 = -32600;
 /// It is a request whose parameters are not those of its method.
 const INVALID_PARAMS: i64 = -32602;
+/// It was done, and what came of it cannot be told.
+pub(crate) const INTERNAL_ERROR: i64 = -32603;
 
 /// What a line, or a message of a batch, says.
 pub(crate) enum ReadMessage {

@@ -246,13 +246,18 @@ find_archive() {
     fail "$base has version $version, not $wanted: nothing was changed"
 }
 
+# newest_of VERSION...: what comes before a version (1.0.0-rc.1) is older than it. Not every `sort` knows a sign
+# that stands before the end of a line, so the version itself is given a word that stands behind all others.
+newest_of() {
+  printf '%s\n' "$@" | sed '/-/!s/$/-zzzz/' | sort -V | tail -n 1 | sed 's/-zzzz$//'
+}
+
 # A place that shows an old release would bring old holes back; whoever wants that says so.
 check_not_older() {
   [ -z "$wanted" ] && [ -x "$prefix/bin/weir" ] || return 0
   there=$("$prefix/bin/weir" --version 2>/dev/null | sed -n 's/^weir \([^ ]*\).*/\1/p') || there=
   [ -n "$there" ] || return 0
-  newest=$(printf '%s\n' "$there" "$version" | sed 's/-/~/' | sort -V | tail -n 1 | sed 's/~/-/')
-  [ "$newest" = "$version" ] ||
+  [ "$(newest_of "$there" "$version")" = "$version" ] ||
     fail "$there is installed and $version is older: say --version $version if you want it"
 }
 
@@ -266,8 +271,11 @@ check_archive() {
 unpack() {
   tar -xzf "$work/$archive" -C "$stage/new" --no-same-owner --strip-components=1 ||
     fail "cannot unpack $archive in $prefix: nothing was changed"
-  said=$("$stage/new/bin/weir" --version 2>&1) ||
+  said=$("$stage/new/bin/weir" --version 2>&1) || {
+    # A new glibc may be there without the loader or the other library that the program needs.
+    [ -n "$static" ] || say "with --static the program is taken that needs no library of the system"
     fail "the program does not run on this machine, nothing was changed: ${said:-it said nothing}"
+  }
   # What stands behind the version is the commit.
   case $said in
   "weir $version" | "weir $version "*) ;;

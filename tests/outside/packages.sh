@@ -389,6 +389,28 @@ with_commit() {
     installer with-commit && installer 99.1.0
 }
 
+# not_older THERE OFFERED: the installer takes the second where the first is installed.
+not_older() {
+  printf '#!/bin/sh\necho "weir %s (1d6ab1a9 2026-11-30)"\n' "$1" >"$scratch/order/bin/weir"
+  sh -c '. "$0" && prefix=$1 wanted="" version=$2 && check_not_older' \
+    "$scratch/order/functions" "$scratch/order" "$2"
+}
+
+# By the `sort` of this system, and by BusyBox's.
+orders_versions() {
+  local path
+  mkdir -p "$scratch/order/bin" "$scratch/order/busybox"
+  # All but its last line, which begins.
+  sed '$d' "$served/good/install.sh" >"$scratch/order/functions"
+  : >"$scratch/order/bin/weir" && chmod +x "$scratch/order/bin/weir"
+  ln -sf "$(command -v busybox)" "$scratch/order/busybox/sort"
+  for path in "$PATH" "$scratch/order/busybox:$PATH"; do
+    (export PATH=$path && hash -r && not_older 1.0.0-rc.1 1.0.0 && not_older 1.0.0-rc.2 1.0.0-rc.10 &&
+      not_older 1.9.0 1.10.0-rc.1 && not_older 1.0.0 1.0.0 && ! not_older 1.0.0 1.0.0-rc.1 &&
+      ! not_older 1.10.0 1.9.0) || return 1
+  done
+}
+
 goes_back() {
   refused "is older" good && installer good --version "v$version" && works "$prefix" site-functions &&
     [ ! -e "$prefix/share/man/man1/weir-new.1" ]
@@ -555,6 +577,7 @@ checked "r9_install_refuses_a_download_that_breaks_off" refused "cannot download
 checked "r9_install_refuses_downloads_without_end" endless
 checked "r9_install_does_not_wait_for_ever" with_short_time refused "cannot download" slow/99.0.0
 checked "r9_install_refuses_a_program_that_does_not_start" refused "not run on this machine" 99.2.0
+checked "r9_install_names_the_other_program_where_one_does_not_start" with_libc "glibc 2.40" refused "with --static" 99.2.0
 checked "r9_install_says_why_when_the_program_says_nothing" refused "it said nothing" 99.2.0
 checked "r9_install_refuses_a_program_of_another_version" refused 'holds "weir 99.2.0"' 99.3.0
 checked "r9_install_refuses_two_archives" refused "does not name one archive" two-archives
@@ -580,6 +603,7 @@ checked "r9_install_that_is_stopped_leaves_the_version_before" \
   with_mv 'kill -TERM $PPID' refused "is put back" 99.0.0
 checked "r9_install_upgrades" upgrades
 checked "r9_install_refuses_an_older_version_unless_it_is_named" goes_back
+checked "r9_install_knows_what_comes_before_a_version" orders_versions
 checked "r9_install_after_an_upgrade_upgrades_again" installer 99.1.0
 checked "r9_install_takes_a_program_that_says_its_commit" with_commit
 checked "r9_uninstall_leaves_what_is_not_ours" uninstalls

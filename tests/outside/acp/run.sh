@@ -73,7 +73,7 @@ SCRIPT
 
 # The agent is killed between two prompts of a session that is kept, and stopped in a third one.
 killed_and_stopped() {
-  local try
+  local try killed between
   play <<'SCRIPT'
 says: Hello.
 
@@ -84,9 +84,12 @@ says: Never.
 SCRIPT
   acpx --approve-all sessions new || return 1
   acpx --approve-all --format quiet "Hello?" | grep -q 'Hello' || return 1
-  kill -9 "$(cat "$record.agent")" || return 1
+  { read -r killed && read -r between; } <"$record.agent" && kill -9 "$killed" || return 1
   # Until the client has noticed: what it sends to a program that has just gone is its own to send again.
-  sleep 1
+  for try in $(seq 300); do
+    kill -0 "$between" 2>/dev/null || break
+    sleep 0.1
+  done
   # Another session would begin with the first words of the script.
   acpx --approve-all --format quiet "And now?" | grep -q 'Hello again' || return 1
   acpx --approve-all --format json "Wait." >"$scratch/out" &

@@ -3,11 +3,12 @@
     tee.py [--cwd FOLDER] RECORD.jsonl COMMAND...
 
 The lines pass as they are, and are kept as they pass. What the agent prints on standard error is not kept. The
-number of the agent's process stands in `RECORD.jsonl.agent`, for who wants to kill it.
+numbers of the agent's process and of this one stand in `RECORD.jsonl.agent`, for who wants to kill the agent.
 `--cwd` is for editors that name the folder of a new session as `.`, where the protocol wants a whole path.
 """
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ if arguments[0] == "--cwd":
 record = open(arguments[0], "a", encoding="utf-8")
 agent = subprocess.Popen(arguments[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 with open(arguments[0] + ".agent", "w", encoding="utf-8") as process:
-    process.write(str(agent.pid))
+    process.write(f"{agent.pid}\n{os.getpid()}\n")
 lock = threading.Lock()
 
 

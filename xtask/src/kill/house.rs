@@ -115,6 +115,7 @@ impl House {
                 .args(words)
                 .current_dir(&self.workspace)
                 .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .env("GIT_CONFIG_NOSYSTEM", "1")
                 .status()
                 .context("starting git")?;
             ensure!(status.success(), "git {words:?} ended with {status}");

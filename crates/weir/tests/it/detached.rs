@@ -176,14 +176,18 @@ const MOMENTS: [&str; 6] = [
 
 #[test]
 fn r7_a_run_in_the_background_that_is_killed_at_any_moment_does_nothing_twice() {
-    let append = |name: &str| {
-        let input = json!({ "path": name, "content": "one\n" });
-        format!("delay: 300ms\ncalls: append_to_file {input}\n\n")
+    let script = |delay: &str| {
+        let append = |name: &str| {
+            let input = json!({ "path": name, "content": "one\n" });
+            format!("delay: {delay}\ncalls: append_to_file {input}\n\n")
+        };
+        format!("{}{}delay: {delay}\nsays: Done.\n", append("a.txt"), append("b.txt"))
     };
-    let script = format!("{}{}delay: 300ms\nsays: Done.\n", append("a.txt"), append("b.txt"));
+    let mut taken_up = 0;
     for kind in MOMENTS {
         let house = house(&[]);
-        house.write("s.script", &script);
+        // So slow that it is on its way while somebody looks; then nobody has to wait.
+        house.write("s.script", &script("1000ms"));
         let begun = detach(&house, &["--permission", "auto-edit", "go"]);
         let id = begun["session"].as_str().expect("an id").to_owned();
         wait_until(kind, || match house.facts_of_kind(&id, kind).len() {
@@ -198,7 +202,9 @@ fn r7_a_run_in_the_background_that_is_killed_at_any_moment_does_nothing_twice() 
         wait_until("the program has ended", || {
             if is_alive(&begun["pid"]) { Err("it lives") } else { Ok(()) }
         });
+        house.write("s.script", &script("1ms"));
         if status(&house, &id) != "completed" {
+            taken_up += 1;
             let again = detach(&house, &["--resume", &id, "--permission", "auto-edit"]);
             assert_eq!(again["session"], id.as_str(), "{kind}: the same session");
             wait_for_status(&house, &id, "completed");
@@ -208,6 +214,7 @@ fn r7_a_run_in_the_background_that_is_killed_at_any_moment_does_nothing_twice() 
         }
         assert_eq!(house.facts_of_kind(&id, "input.accepted").len(), 1, "{kind}: said once");
     }
+    assert!(taken_up > 0, "each had ended by itself before it was killed");
 }
 
 #[test]

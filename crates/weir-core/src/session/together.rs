@@ -208,6 +208,27 @@ impl Session {
         None
     }
 
+    /// For whoever plays a journal again: what was found of steps that were looked at ahead and are to be looked
+    /// at once more stands in no fact. `fact`, which comes next, came of it, so they are passed over.
+    pub fn pass_over_steps(&mut self, fact: &Event) {
+        let of = match fact {
+            Event::CallJudged(f) => f.call,
+            Event::ApprovalRequested(f) => f.call,
+            _ => return,
+        };
+        while let Some(ahead) = self.step_ahead_of(of) {
+            // That none of them changes what was found later is what the fact says.
+            self.looked_ahead.insert(ahead, Effects::default());
+        }
+    }
+
+    /// The step of the program of `id` that would be looked at next, where that is another one.
+    fn step_ahead_of(&self, id: CallId) -> Option<CallId> {
+        let of = self.find_call(id)?.program()?;
+        let next = self.next_to_look_at(self.turn.as_ref()?, of)?;
+        (next.id != id).then_some(next.id)
+    }
+
     /// Whether a step before `id` that is not done could change what was found about it.
     fn depends_on_earlier(&self, id: CallId, effects: &Effects) -> bool {
         let Some(turn) = &self.turn else { return true };

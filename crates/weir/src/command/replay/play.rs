@@ -198,6 +198,7 @@ impl JournalPlayer {
 
     /// Hands in what came from outside; what follows from it is expected next.
     fn apply_outside_input(&mut self, fact: &FoldedFact) -> Result<(), JournalDifference> {
+        self.session.pass_over_steps(&fact.event);
         let input = match input_of_event(&self.session, &fact.event) {
             ReplayInput::Whole(input) => *input,
             ReplayInput::Nothing => SessionInput::Tick,

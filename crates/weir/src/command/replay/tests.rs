@@ -13,7 +13,10 @@ use weir_core::model::{
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::record::GENESIS;
 use weir_core::session::{Session, SessionConfig};
-use weir_core::tool::{EffectClass, Effects, Inspection, RawResult, ToolGroup, ToolSpec};
+use weir_core::tool::{
+    EffectClass, Effects, Inspection, PathAccess, PathEffect, PathPlace, RawResult, ToolGroup,
+    ToolSpec,
+};
 use weir_core::view::wire;
 
 use super::input::is_same_event;
@@ -33,18 +36,24 @@ struct Author {
 
 impl Author {
     fn new() -> Author {
+        Author::open(PermissionMode::Full, &["look"])
+    }
+
+    /// These are the tools; what is called `look` changes nothing, and in the mode `full` nobody is asked.
+    fn open(permission: PermissionMode, tools: &[&str]) -> Author {
         let name = ModelRef { provider: "script".into(), name: "one".into() };
         let price = Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75 };
         let model = ModelInfo { price: Some(price), ..ModelInfo::with_name(name) };
         let schema = json!({ "type": "object" });
-        let look = ToolSpec {
-            parallel_safe: true,
-            ..ToolSpec::new("look", "Looks.", ToolGroup::Read, schema)
+        let tool = |name: &&str| ToolSpec {
+            parallel_safe: *name == "look",
+            ..ToolSpec::new(*name, "Does it.", ToolGroup::Read, schema.clone())
         };
         let config = SessionConfig {
-            permission: PermissionMode::Full,
+            permission,
+            attended: permission != PermissionMode::Full,
             limits: Limits { max_iterations: u32::MAX, ..Limits::default() },
-            tools: Arc::new(vec![look]),
+            tools: Arc::new(tools.iter().map(tool).collect()),
             ..SessionConfig::with_defaults("/w", built_in_profiles().remove(0), model)
         };
         let session = Session::new(SessionId::new("s_test"));
@@ -102,6 +111,20 @@ impl Author {
     fn inspect(&mut self, call: u32, known: bool) {
         let found = Inspection::new(EffectClass::Read, Effects::default(), "Look");
         let inspection = Arc::new(Inspection { known, ..found });
+        self.answer(EffectAnswer::Inspected { call: CallId(call), inspection });
+    }
+
+    /// A program asks for a step that writes a file.
+    fn ask_for_step(&mut self, of: u32, number: u32, path: &str) {
+        let (of, tool, input) = (CallId(of), "write".to_owned(), json!({ "path": path }));
+        self.take(SessionInput::Command(SessionCommand::Step { of, number, tool, input }));
+    }
+
+    /// It is looked at what that would write.
+    fn inspect_step(&mut self, call: u32, path: &str) {
+        let path = PathEffect::new(path, PathAccess::Write, PathPlace::Inside);
+        let effects = Effects { paths: vec![path], ..Effects::default() };
+        let inspection = Arc::new(Inspection::new(EffectClass::Once, effects, "Write it"));
         self.answer(EffectAnswer::Inspected { call: CallId(call), inspection });
     }
 
@@ -337,6 +360,45 @@ async fn d4_a_session_that_was_taken_up_after_any_fact_is_the_same() {
         assert!(found.is_none(), "after {count} facts: {found:?}");
     }
     assert!(unfinished > 5, "only {unfinished} of the places are within what follows");
+}
+
+/// Steps that could be changed by one before them are looked at ahead, and no fact says what was found.
+#[tokio::test]
+async fn d2_a_question_about_several_steps_of_a_program_is_the_same() {
+    let mut author = Author::open(PermissionMode::Ask, &["look", "program", "write"]);
+    author.say(1);
+    author.reply("I write.", &["program"]);
+    let program = Inspection::new(EffectClass::Program, Effects::default(), "Write files");
+    let inspection = Arc::new(program);
+    author.answer(EffectAnswer::Inspected { call: CallId(1), inspection });
+    let paths = ["a.txt", "a.txt", "b.txt", "b.txt"];
+    for (number, path) in (1..).zip(paths) {
+        author.ask_for_step(1, number, path);
+    }
+    for (call, path) in (2..).zip(paths) {
+        author.inspect_step(call, path);
+    }
+    let kinds: Vec<&str> = author.facts.iter().map(|(_, event)| event.kind()).collect();
+    // The question follows from the last look, of which nothing is recorded.
+    let last = ["call.judged", "call.judged", "approval.requested"];
+    assert!(kinds.ends_with(&last), "{kinds:?}");
+    let Some((_, Event::ApprovalRequested(asked))) = author.facts.last() else {
+        panic!("{kinds:?}")
+    };
+    assert_eq!(asked.calls(), [CallId(2), CallId(4)]);
+    let lines = without_hashes(&author.lines());
+    let found = difference(lines.clone()).await;
+    assert!(found.is_none(), "{found:?}");
+    // What is asked follows from what was judged, whatever was looked at beside that.
+    let at = lines.len() - 1;
+    let mut tried = 0;
+    for (what, forged) in forgeries(&lines, at) {
+        let found = difference(forged).await;
+        let found = found.unwrap_or_else(|| panic!("{what} is not found"));
+        assert_eq!(found.seq, at as u64 + 1, "{what}: {found}");
+        tried += 1;
+    }
+    assert!(tried > 10, "only {tried} values were tried");
 }
 
 /// Facts go from one thread to the other in batches; what is in a later one is found there.

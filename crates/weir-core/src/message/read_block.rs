@@ -5,8 +5,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error, IntoDeserializer as _, MapAccess, Visitor,
+};
 use serde_json::{Map, Value};
 
 use super::{CallBlock, MessageBlock, StoredMedia, VendorSeal};
@@ -15,9 +17,9 @@ use crate::ids::CallId;
 /// The field that says which piece it is.
 const TYPE: &str = "type";
 
-/// The words of that field.
+/// The words of that field: a text, and no object that stands for one.
 #[derive(Clone, Copy, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(variant_identifier, rename_all = "snake_case")]
 enum BlockType {
     Text,
     Thinking,
@@ -108,19 +110,60 @@ impl<'de> Visitor<'de> for BlockVisitor {
         let mut fields = Map::new();
         while let Some(FieldName(name)) = map.next_key()? {
             if name != TYPE {
-                fields.insert(name.into_owned(), map.next_value()?);
+                gather_field(&mut fields, name, &mut map)?;
                 continue;
             }
             let kind: BlockType = map.next_value()?;
+            let mut rest = FieldsAfterType(map);
             if fields.is_empty() {
-                return kind.read_fields(MapAccessDeserializer::new(map));
+                return kind.read_fields(MapAccessDeserializer::new(rest));
             }
-            while let Some((name, value)) = map.next_entry()? {
-                fields.insert(name, value);
+            while let Some(FieldName(name)) = rest.next_key()? {
+                gather_field(&mut fields, name, &mut rest)?;
             }
             return kind.read_fields(Value::Object(fields)).map_err(A::Error::custom);
         }
         Err(A::Error::missing_field(TYPE))
+    }
+}
+
+/// Keeps the value of a field until the type is known. Of two with one name neither is the right one.
+fn gather_field<'de, A: MapAccess<'de>>(
+    fields: &mut Map<String, Value>,
+    name: Cow<'de, str>,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    if fields.contains_key(&*name) {
+        return Err(A::Error::custom(format_args!("duplicate field `{name}`")));
+    }
+    fields.insert(name.into_owned(), map.next_value()?);
+    Ok(())
+}
+
+/// The fields behind the type. Another type among them is refused, whatever it says.
+struct FieldsAfterType<A>(A);
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for FieldsAfterType<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let Some(FieldName(name)) = self.0.next_key()? else { return Ok(None) };
+        if name == TYPE {
+            return Err(A::Error::duplicate_field(TYPE));
+        }
+        let name: CowStrDeserializer<'_, A::Error> = name.into_deserializer();
+        seed.deserialize(name).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.0.next_value_seed(seed)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.0.size_hint()
     }
 }
 
@@ -198,10 +241,29 @@ mod tests {
             (r#"{"text":"a","type":"call"}"#, "missing field `call`"),
             (r#"{"type":"tune","text":"a"}"#, "unknown variant `tune`"),
             (r#"{"type":"text","text":7}"#, "invalid type: integer `7`"),
+            (r#"{"type":{"text":null},"text":"a"}"#, "invalid type: map"),
             ("\"a\"", "a piece of a message"),
         ] {
             let found = read(text).expect_err("no piece").to_string();
             assert!(found.contains(why), "{text}: {found}");
+        }
+    }
+
+    /// Of two fields with one name a reader takes the first and another the last: none of them is believed.
+    #[test]
+    fn c6_a_piece_that_says_something_twice_is_refused() {
+        for (text, name) in [
+            (r#"{"type":"text","text":"a","type":"thinking"}"#, "type"),
+            (r#"{"type":"text","type":"text","text":"a"}"#, "type"),
+            (r#"{"type":"text","text":"a","t\u0079pe":"text"}"#, "type"),
+            (r#"{"text":"a","type":"text","type":"thinking"}"#, "type"),
+            (r#"{"type":"text","text":"a","text":"b"}"#, "text"),
+            (r#"{"text":"a","text":"b","type":"text"}"#, "text"),
+            (r#"{"text":"a","type":"text","text":"b"}"#, "text"),
+        ] {
+            let found = serde_json::from_str::<MessageBlock>(text).expect_err("no piece");
+            let found = found.to_string();
+            assert!(found.contains(&format!("duplicate field `{name}`")), "{text}: {found}");
         }
     }
 }

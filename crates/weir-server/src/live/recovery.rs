@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use futures::StreamExt as _;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use weir_core::ids::{Seq, SessionId};
+use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::session::{Session, child};
 use weir_engine::ports::RecordEntry;
 use weir_install::people::Person;
@@ -31,6 +31,9 @@ const RESUMING: &str = "resuming";
 /// How long such an entry is kept, in milliseconds: that of a machine which never comes back, such as a container
 /// with a name of its own, goes then.
 const RESUMING_KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
+/// How long taking up takes at most, in milliseconds: an entry that is older was left by a program that ended,
+/// also one that nobody starts again under its name, such as a container that is always a new one.
+const RESUMING_MS: u64 = 2 * 60 * 1_000;
 /// Crashes after which a session is left alone.
 const CRASHES_MAX: u32 = 3;
 /// Sessions that are taken up at once.
@@ -233,19 +236,25 @@ impl RecoveryWatch {
         })
     }
 
-    /// Counts a crash for whatever was being taken up when the program ended.
+    /// Counts a crash for whatever was being taken up when a program ended: this one before it was started
+    /// again, or another one that left its entry behind. One for each session, however often it crashed.
     async fn count_unfinished_resumes(&self) -> HandlerResult<()> {
-        let name = self.own_entry(Vec::new())?.name;
-        let Some(entry) = self.app.records.get(RESUMING, &name, self.app.current_time()).await?
-        else {
-            return Ok(());
-        };
-        let resuming: ResumingSessions = serde_json::from_str(&entry.text).unwrap_or_default();
-        for key in resuming.sessions {
+        let records = &self.app.records;
+        let own = self.own_entry(Vec::new())?;
+        let mut crashed = BTreeSet::new();
+        for entry in records.list(RESUMING, None, own.ts).await? {
+            let is_left = entry.name == own.name || is_outdated(&entry, own.ts);
+            // Replicas may look at once: who takes it away counts it.
+            if is_left && records.remove(RESUMING, &entry.name).await? {
+                let resuming: ResumingSessions =
+                    serde_json::from_str(&entry.text).unwrap_or_default();
+                crashed.extend(resuming.sessions);
+            }
+        }
+        for key in crashed {
             let owner = key.split('/').next().unwrap_or_default().to_owned();
             count_crash(&self.app, &key, &owner).await?;
         }
-        self.app.records.remove(RESUMING, &name).await?;
         Ok(())
     }
 
@@ -362,6 +371,11 @@ fn entry_name(machine: &str, bind: SocketAddr) -> String {
     format!("{machine}/{bind}")
 }
 
+/// Whether nobody takes up by now what this entry says.
+fn is_outdated(entry: &RecordEntry, now: Timestamp) -> bool {
+    entry.ts.plus_ms(RESUMING_MS) <= now
+}
+
 /// Whether a run is on that was begun through a server. One that a terminal began waits until its
 /// person says that it goes on (D5).
 fn goes_on(session: &Session) -> bool {
@@ -399,6 +413,22 @@ mod tests {
         assert_eq!(entry_name("one", bind), "one/0.0.0.0:7717");
         assert_ne!(entry_name("one", bind), entry_name("two", bind));
         assert_ne!(entry_name("one", bind), entry_name("one", other));
+    }
+
+    #[test]
+    fn d8_what_another_replica_takes_up_counts_only_when_it_was_left() {
+        let ts = Timestamp(1_700_000_000_000_000);
+        let entry = RecordEntry {
+            kind: RESUMING.into(),
+            name: "one/0.0.0.0:7717".into(),
+            owner: String::new(),
+            text: String::new(),
+            version: 1,
+            expires: None,
+            ts,
+        };
+        assert!(!is_outdated(&entry, ts) && !is_outdated(&entry, ts.plus_ms(RESUMING_MS - 1)));
+        assert!(is_outdated(&entry, ts.plus_ms(RESUMING_MS)));
     }
 
     #[test]

@@ -42,6 +42,8 @@ use crate::worker_context::WorkerContext;
 /// What one call may know.
 pub(crate) struct CallKnowledge {
     pub(crate) context: Arc<WorkerContext>,
+    /// The call.
+    pub(crate) call: CallId,
     pub(crate) config: Arc<SessionConfig>,
     /// What the model had read when it asked for the call: what it wants remembered has this label.
     pub(crate) label: Label,
@@ -253,7 +255,7 @@ impl Knowledge for CallKnowledge {
     }
 
     async fn consult_flagship(&self, question: &str) -> Result<FlagshipAnswer, ConsultError> {
-        flagship::consult_flagship(&self.context, &self.label, question).await
+        flagship::consult_flagship(&self.context, self.call, &self.label, question).await
     }
 
     async fn ask_reader(&self, question: &ReaderQuestion) -> Result<ReaderAnswer, ConsultError> {
@@ -290,11 +292,11 @@ impl Knowledge for CallKnowledge {
         let Some(vendor) = &self.context.resources.vendor_search else {
             return Err(VendorSearchError { why: NO_VENDOR_SEARCH.into(), used: None });
         };
-        vendor_search::search_under_caps(&self.context, vendor.as_ref(), question).await
+        vendor_search::search_under_caps(&self.context, self.call, vendor.as_ref(), question).await
     }
 
     async fn make_picture(&self, request: PictureRequest) -> Result<PictureAnswer, PictureError> {
-        picture_model::ask_for_picture(&self.context, &self.label, request).await
+        picture_model::ask_for_picture(&self.context, self.call, &self.label, request).await
     }
 
     fn picture_model_name(&self) -> Option<String> {

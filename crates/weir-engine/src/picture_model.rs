@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use weir_core::governance::filter::redact_text;
 use weir_core::governance::label::Label;
+use weir_core::ids::CallId;
 use weir_core::model::Usage;
 
 use crate::ports::{
@@ -21,19 +22,20 @@ const WAIT: Duration = Duration::from_secs(280);
 /// under a cap, and counts there where the vendor does not say what it cost.
 const PICTURE_USD_MAX: f64 = 1.0;
 
-/// Asks for a picture with words that were made from what has the label `label`.
+/// Asks for `call` for a picture with words that were made from what has the label `label`.
 ///
 /// # Errors
 /// No model is named, or it made none: a sentence for the model that asked.
 pub(crate) async fn ask_for_picture(
     context: &WorkerContext,
+    call: CallId,
     label: &Label,
     request: PictureRequest,
 ) -> Result<PictureAnswer, PictureError> {
     let Some(model) = &context.resources.pictures else {
         return Err(PictureError { why: NO_PICTURE_MODEL.into(), used: None });
     };
-    let held = context.reserve_for_tool(PICTURE_USD_MAX).await;
+    let held = context.reserve_for_tool(call, PICTURE_USD_MAX).await;
     let held = held.map_err(|why| PictureError { why, used: None })?;
     let asked = ask_within_time(context, model, label, request);
     let mut answer = held.hold_during(asked).await;

@@ -29,9 +29,10 @@ mod family;
 mod held;
 mod tool_spending;
 
+use capped_model::is_counted;
 pub(crate) use capped_model::{CappedModel, HelperBounds};
 pub use family::FamilySpending;
-pub(crate) use family::{FamilySeat, HelperTurn};
+pub(crate) use family::{EndedHelp, FamilySeat, HelperTurn};
 pub(crate) use held::HeldSpending;
 pub(crate) use tool_spending::ToolSpending;
 
@@ -223,20 +224,24 @@ impl SharedSpending {
         .await
     }
 
-    /// Gives back what was used by requests of `session` that were answered: the facts are durable.
+    /// Gives back what was used by requests of `session` that were answered and are counted in facts, which are
+    /// durable.
     ///
     /// # Errors
     /// The store does not answer. What is set aside is void after a while all the same.
-    pub(crate) async fn release_settled(&self, session: &str) -> Result<(), StoreError> {
-        let is_of =
-            |name: &str| name.strip_prefix(session).is_some_and(|rest| rest.starts_with('/'));
+    pub(crate) async fn release_settled(
+        &self,
+        session: &str,
+        ended: &EndedHelp,
+    ) -> Result<(), StoreError> {
+        let is_over = |name: &str| is_counted(name, session, ended);
         let (_, book) = self.read_own_book(self.clock.now()).await?;
-        if !book.holds.iter().any(|(name, hold)| hold.settled && is_of(name)) {
+        if !book.holds.iter().any(|(name, hold)| hold.settled && is_over(name)) {
             return Ok(());
         }
         self.change_books(|book, _| {
             let before = book.holds.len();
-            book.holds.retain(|name, hold| !(hold.settled && is_of(name)));
+            book.holds.retain(|name, hold| !(hold.settled && is_over(name)));
             book.holds.len() != before
         })
         .await
@@ -425,6 +430,7 @@ pub fn capped_model(
     let Some(spending) = spending else { return model };
     let bounds = HelperBounds {
         session: SessionId::new(whose),
+        call: None,
         // No run is behind it: nothing but the caps bounds it.
         family: FamilySpending::default(),
         spending: Some(spending.clone()),

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use weir_core::governance::filter::redact_text;
+use weir_core::ids::CallId;
 use weir_core::model::Usage;
 
 use crate::ports::{
@@ -18,17 +19,18 @@ const WAIT: Duration = Duration::from_secs(150);
 /// much is set aside under a cap, and counts there where the vendor does not say what it cost.
 const SEARCH_USD_MAX: f64 = 0.5;
 
-/// Asks `vendor` where no cap is reached.
+/// Asks `vendor` for `call` where no cap is reached.
 ///
 /// # Errors
 /// As [`VendorSearch::search_web`]; a cap is reached; it took too long.
 pub(crate) async fn search_under_caps(
     context: &WorkerContext,
+    call: CallId,
     vendor: &dyn VendorSearch,
     question: VendorQuestion,
 ) -> Result<VendorAnswer, VendorSearchError> {
     let refused = |why| VendorSearchError { why, used: None };
-    let held = context.reserve_for_tool(SEARCH_USD_MAX).await.map_err(refused)?;
+    let held = context.reserve_for_tool(call, SEARCH_USD_MAX).await.map_err(refused)?;
     let asked = search_by_vendor(vendor, &context.parts.secrets, question);
     let mut answer = held.hold_during(asked).await;
     let (cost, tokens) = match &mut answer {

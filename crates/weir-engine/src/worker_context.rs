@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use weir_core::ids::SessionId;
+use weir_core::ids::{CallId, SessionId};
 
 use crate::blobs::StagedBlobs;
 use crate::command_channel::CommandSender;
@@ -50,23 +50,29 @@ impl WorkerContext {
         SharedSpending::new(store.clone(), clock.clone(), self.resources.spending.clone())
     }
 
-    /// Under what helper models are asked for the session.
-    pub(crate) fn helper_bounds(&self) -> HelperBounds {
+    /// Under what helper models are asked for the session, and for one of its calls where they are for one.
+    pub(crate) fn helper_bounds(&self, call: Option<CallId>) -> HelperBounds {
         HelperBounds {
             session: self.session.clone(),
+            call,
             family: self.resources.family.clone(),
             spending: self.spending(),
             time: self.time.clone(),
         }
     }
 
-    /// Sets aside what a vendor may charge for something whose price is known only afterwards, before a
-    /// tool asks for it.
+    /// Sets aside what a vendor may charge for something whose price is known only afterwards, before the tool
+    /// of `call` asks for it.
     ///
     /// # Errors
     /// A sentence: what is used up, which cap is reached, or that nobody knows.
-    pub(crate) async fn reserve_for_tool(&self, at_most_usd: f64) -> Result<ToolSpending, String> {
-        let reserved = ToolSpending::reserve_cost(&self.helper_bounds(), at_most_usd).await;
+    pub(crate) async fn reserve_for_tool(
+        &self,
+        call: CallId,
+        at_most_usd: f64,
+    ) -> Result<ToolSpending, String> {
+        let bounds = self.helper_bounds(Some(call));
+        let reserved = ToolSpending::reserve_cost(&bounds, at_most_usd).await;
         reserved.map_err(|why| format!("Nothing was asked: {why}."))
     }
 

@@ -61,6 +61,8 @@ pub(crate) struct Workers {
     /// Those who follow its children.
     pub(crate) children: ChildTasks,
     opener: Arc<dyn ChildOpener>,
+    /// The model that reads foreign words for calls, without bounds yet: those are of each call.
+    reader: Arc<dyn Model>,
     /// The model that summarises what no longer fits.
     condenser: Arc<dyn Model>,
     /// The model that fills recipes in.
@@ -103,13 +105,14 @@ impl Workers {
         opener: Arc<dyn ChildOpener>,
     ) -> Workers {
         let parts = &context.parts;
-        let bounds = context.helper_bounds();
+        let bounds = context.helper_bounds(None);
         let own_or = |named: &Option<Arc<dyn Model>>| {
             let helper = named.clone().unwrap_or_else(|| model.clone());
             CappedModel::wrap(helper, bounds.clone())
         };
         Workers {
             guards: Guards { context: context.clone(), judge: own_or(&parts.judge) },
+            reader: parts.judge.clone().unwrap_or_else(|| model.clone()),
             commands: CommandWatch::new(context.clone()),
             children: ChildTasks::default(),
             opener,
@@ -127,16 +130,17 @@ impl Workers {
 
     /// The session goes on with another model: helpers that nobody named are it too.
     pub(crate) fn use_model(&mut self, model: &Arc<dyn Model>) {
-        let model = &CappedModel::wrap(model.clone(), self.context.helper_bounds());
         let parts = self.context.parts.clone();
+        let bound = CappedModel::wrap(model.clone(), self.context.helper_bounds(None));
         if parts.judge.is_none() {
-            self.guards.judge = model.clone();
+            self.reader = model.clone();
+            self.guards.judge = bound.clone();
         }
         if parts.condenser.is_none() {
-            self.condenser = model.clone();
+            self.condenser = bound.clone();
         }
         if parts.planner.is_none() {
-            self.planner = model.clone();
+            self.planner = bound.clone();
         }
     }
 
@@ -153,6 +157,8 @@ impl Workers {
         let spec = own.toolbox.get(&call.tool).map(|tool| tool.spec().clone());
         let readers = own.resources.readers.as_ref();
         let reader = readers.map(|readers| readers.reader_of_call(call.id));
+        let own_reader =
+            || CappedModel::wrap(self.reader.clone(), own.helper_bounds(Some(call.id)));
         ToolContext {
             session: own.session.clone(),
             call: call.id,
@@ -172,9 +178,10 @@ impl Workers {
             foreign: call.is_foreign(),
             knows: Arc::new(CallKnowledge {
                 context: own.clone(),
+                call: call.id,
                 config: config.clone(),
                 label,
-                reader: reader.unwrap_or_else(|| self.guards.judge.clone()),
+                reader: reader.unwrap_or_else(own_reader),
             }),
             plugins: own.scene.skills.plugins.clone().unwrap_or_else(|| Arc::new(NoPlugins)),
             nested: Arc::new(StepPlanner { toolbox: own.toolbox.clone() }),

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::SessionId;
+use crate::ids::{CallId, SessionId};
 use crate::profile::LimitName;
 
 use super::child::parent_of;
@@ -82,12 +82,22 @@ pub struct FamilyBudget {
     holds: BTreeMap<FamilyRequest, FamilyHold>,
 }
 
+/// A request that a helper makes for a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HelperRequest {
+    /// The call for which it is made, whose end says what it used; `None`: it is made for none, or no fact says
+    /// what it used.
+    pub call: Option<CallId>,
+    /// Tells it from the others.
+    pub number: u64,
+}
+
 /// A request to a model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct FamilyRequest {
     session: SessionId,
     /// Which of those that helpers make for the session; `None`: its own.
-    helper: Option<u64>,
+    helper: Option<HelperRequest>,
 }
 
 /// What stands for a request until its session counts what it used.
@@ -133,17 +143,17 @@ impl FamilyBudget {
         self.reserve_request(FamilyRequest { session: session.clone(), helper: None }, at_most)
     }
 
-    /// The same for a request that a helper makes for `session`; `number` tells it from the others of helpers.
+    /// The same for a request that a helper makes for `session`.
     /// Between turns a session is stopped by its own table of bounds, which no helper looks at: so a helper
     /// is also refused where nothing is left for the session itself.
     pub fn reserve_for_helper(
         &mut self,
         session: &SessionId,
-        number: u64,
+        helper: HelperRequest,
         at_most: SpentSum,
     ) -> FamilyAnswer {
         self.reserve_request(
-            FamilyRequest { session: session.clone(), helper: Some(number) },
+            FamilyRequest { session: session.clone(), helper: Some(helper) },
             at_most,
         )
     }
@@ -188,22 +198,30 @@ impl FamilyBudget {
 
     /// A helper has answered: what it used counts here, until [`FamilyBudget::release_helpers`]. Of a request
     /// that is not known any more nothing counts.
-    pub fn settle_helper(&mut self, session: &SessionId, number: u64, used: SpentSum) {
-        let request = FamilyRequest { session: session.clone(), helper: Some(number) };
+    pub fn settle_helper(&mut self, session: &SessionId, helper: HelperRequest, used: SpentSum) {
+        let request = FamilyRequest { session: session.clone(), helper: Some(helper) };
         if let Some(hold) = self.holds.get_mut(&request) {
             *hold = FamilyHold::Answered(used);
         }
     }
 
     /// Gives back what is set aside for a request of a helper of which nothing is heard any more.
-    pub fn release_helper(&mut self, session: &SessionId, number: u64) {
-        self.holds.remove(&FamilyRequest { session: session.clone(), helper: Some(number) });
+    pub fn release_helper(&mut self, session: &SessionId, helper: HelperRequest) {
+        self.holds.remove(&FamilyRequest { session: session.clone(), helper: Some(helper) });
     }
 
-    /// What helpers used that have answered is counted by the session itself.
-    pub fn release_helpers(&mut self, session: &SessionId) {
-        self.holds.retain(|request, hold| {
-            request.session != *session || matches!(hold, FamilyHold::Asked(_))
+    /// What helpers used that have answered is counted by the session itself, or never will be: of those for
+    /// whose calls `is_counted` says so. Calls run beside each other, and each counts what was asked for it.
+    pub fn release_helpers(
+        &mut self,
+        session: &SessionId,
+        is_counted: impl Fn(Option<CallId>) -> bool,
+    ) {
+        self.holds.retain(|request, hold| match (request.helper, hold) {
+            (Some(helper), FamilyHold::Answered(_)) if request.session == *session => {
+                !is_counted(helper.call)
+            }
+            _ => true,
         });
     }
 

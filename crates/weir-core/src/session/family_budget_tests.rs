@@ -14,6 +14,11 @@ fn dollars(usd: f64) -> SpentSum {
     SpentSum { usd, tokens: 0 }
 }
 
+/// A request of a helper for no call.
+fn helper(number: u64) -> HelperRequest {
+    HelperRequest { call: None, number }
+}
+
 /// A session with so much left, of which each of these agents was granted its part.
 fn parent(left: u64, agents: &[(&str, u64)]) -> FamilyMember {
     let running = agents
@@ -147,13 +152,13 @@ fn r11_a_helper_waits_for_its_turn_and_is_not_asked_when_nothing_is_left() {
     assert_eq!(family.reserve_spending(&id("s_c1"), tokens(300)), FamilyAnswer::Granted);
     // Of the other agent, of the one that started both, and of the same agent.
     for of in ["s_c2", "s", "s_c1"] {
-        let answer = family.reserve_for_helper(&id(of), 1, tokens(10));
+        let answer = family.reserve_for_helper(&id(of), helper(1), tokens(10));
         assert_eq!(answer, FamilyAnswer::Busy, "{of}");
     }
     family.set_member(&id("s_c1"), used(700));
     family.release_spending(&id("s_c1"));
     for of in ["s_c2", "s", "s_c1"] {
-        let answer = family.reserve_for_helper(&id(of), 1, tokens(10));
+        let answer = family.reserve_for_helper(&id(of), helper(1), tokens(10));
         assert!(matches!(answer, FamilyAnswer::Reached(_)), "{of}: {answer:?}");
     }
 }
@@ -168,19 +173,25 @@ fn r11_others_wait_for_a_helper_until_it_has_answered_or_nothing_is_heard_of_it(
         let others = [
             family.reserve_spending(&id("s_c2"), tokens(10)),
             family.reserve_spending(&id("s_c1"), tokens(10)),
-            family.reserve_for_helper(&id("s_c1"), 2, tokens(10)),
+            family.reserve_for_helper(&id("s_c1"), helper(2), tokens(10)),
         ];
         others.iter().all(|answer| *answer == FamilyAnswer::Busy)
     };
-    assert_eq!(family.reserve_for_helper(&id("s_c1"), 1, tokens(900)), FamilyAnswer::Granted);
+    assert_eq!(
+        family.reserve_for_helper(&id("s_c1"), helper(1), tokens(900)),
+        FamilyAnswer::Granted
+    );
     assert!(busy(&mut family));
-    family.release_helper(&id("s_c1"), 1);
+    family.release_helper(&id("s_c1"), helper(1));
     assert!(!busy(&mut family), "it was cut off");
     family.release_spending(&id("s_c1"));
     family.release_spending(&id("s_c2"));
-    family.release_helper(&id("s_c1"), 2);
-    assert_eq!(family.reserve_for_helper(&id("s_c1"), 3, tokens(900)), FamilyAnswer::Granted);
-    family.settle_helper(&id("s_c1"), 3, tokens(5));
+    family.release_helper(&id("s_c1"), helper(2));
+    assert_eq!(
+        family.reserve_for_helper(&id("s_c1"), helper(3), tokens(900)),
+        FamilyAnswer::Granted
+    );
+    family.settle_helper(&id("s_c1"), helper(3), tokens(5));
     assert_eq!(family.reserve_spending(&id("s_c2"), tokens(10)), FamilyAnswer::Granted);
 }
 
@@ -190,8 +201,11 @@ fn r11_what_a_helper_used_counts_at_once_and_once() {
     family.set_member(&id("s"), parent(1_000, &[("s_c1", 500), ("s_c2", 500)]));
     family.set_member(&id("s_c1"), used(300));
     family.set_member(&id("s_c2"), used(300));
-    assert_eq!(family.reserve_for_helper(&id("s_c1"), 1, tokens(900)), FamilyAnswer::Granted);
-    family.settle_helper(&id("s_c1"), 1, tokens(600));
+    assert_eq!(
+        family.reserve_for_helper(&id("s_c1"), helper(1), tokens(900)),
+        FamilyAnswer::Granted
+    );
+    family.settle_helper(&id("s_c1"), helper(1), tokens(600));
     let reached = UsedUpFamily { limit: LimitName::AgentsTokens, spent: 1_200.0, max: 1_000.0 };
     assert_eq!(
         family.reserve_spending(&id("s_c2"), tokens(10)),
@@ -199,16 +213,19 @@ fn r11_what_a_helper_used_counts_at_once_and_once() {
     );
     // Its session counts it now.
     family.set_member(&id("s_c1"), used(900));
-    family.release_helpers(&id("s_c1"));
+    family.release_helpers(&id("s_c1"), |_| true);
     assert_eq!(family.reserve_spending(&id("s_c2"), tokens(10)), FamilyAnswer::Reached(reached));
     // One that is under way stays, and one of a session that has gone does not.
     family.set_member(&id("s_c1"), used(100));
-    assert_eq!(family.reserve_for_helper(&id("s_c1"), 2, tokens(900)), FamilyAnswer::Granted);
-    family.release_helpers(&id("s_c1"));
+    assert_eq!(
+        family.reserve_for_helper(&id("s_c1"), helper(2), tokens(900)),
+        FamilyAnswer::Granted
+    );
+    family.release_helpers(&id("s_c1"), |_| true);
     assert_eq!(family.reserve_spending(&id("s_c2"), tokens(10)), FamilyAnswer::Busy);
     family.remove_member(&id("s_c1"));
     assert_eq!(family.reserve_spending(&id("s_c2"), tokens(10)), FamilyAnswer::Granted);
-    family.settle_helper(&id("s_c1"), 2, tokens(9_000));
+    family.settle_helper(&id("s_c1"), helper(2), tokens(9_000));
     assert_eq!(family.used_below(&id("s")), tokens(400), "nothing of what is not known");
 }
 
@@ -226,5 +243,36 @@ fn r11_an_agent_that_used_nothing_is_not_asked_either_when_nothing_is_left() {
     // The session itself is stopped by its own table, with the words for that; its helpers by this.
     assert_eq!(family.reserve_spending(&id("s"), tokens(10)), FamilyAnswer::Granted);
     family.release_spending(&id("s"));
-    assert_eq!(family.reserve_for_helper(&id("s"), 1, tokens(10)), FamilyAnswer::Reached(reached));
+    assert_eq!(
+        family.reserve_for_helper(&id("s"), helper(1), tokens(10)),
+        FamilyAnswer::Reached(reached)
+    );
+}
+
+#[test]
+fn r11_what_was_asked_for_a_call_counts_until_that_call_is_over() {
+    let mut family = FamilyBudget::default();
+    family.set_member(&id("s"), parent(1_000, &[("s_c1", 500), ("s_c2", 500)]));
+    family.set_member(&id("s_c1"), used(300));
+    family.set_member(&id("s_c2"), used(300));
+    let for_call = |call, number| HelperRequest { call: Some(CallId(call)), number };
+    for asked in [for_call(7, 1), for_call(8, 2), helper(3)] {
+        let answer = family.reserve_for_helper(&id("s_c1"), asked, tokens(10));
+        assert_eq!(answer, FamilyAnswer::Granted);
+    }
+    family.settle_helper(&id("s_c1"), for_call(7, 1), tokens(600));
+    family.settle_helper(&id("s_c1"), for_call(8, 2), tokens(5));
+    family.settle_helper(&id("s_c1"), helper(3), tokens(5));
+    // The call beside it is over: the session counts what was asked for that one, and nothing else.
+    family.set_member(&id("s_c1"), used(305));
+    family.release_helpers(&id("s_c1"), |call| call.is_none_or(|call| call == CallId(8)));
+    let reached = UsedUpFamily { limit: LimitName::AgentsTokens, spent: 1_205.0, max: 1_000.0 };
+    assert_eq!(
+        family.reserve_spending(&id("s_c2"), tokens(10)),
+        FamilyAnswer::Reached(reached.clone())
+    );
+    family.set_member(&id("s_c1"), used(905));
+    family.release_helpers(&id("s_c1"), |call| call == Some(CallId(7)));
+    assert_eq!(family.reserve_spending(&id("s_c2"), tokens(10)), FamilyAnswer::Reached(reached));
+    assert_eq!(family.used_below(&id("s")), tokens(1_205), "and once");
 }

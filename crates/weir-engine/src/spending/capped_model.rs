@@ -6,23 +6,29 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use weir_core::ids::SessionId;
+use weir_core::ids::{CallId, SessionId};
 use weir_core::message::MessageBlock;
 use weir_core::model::{FailureClass, ModelInfo, ModelReply, ModelRequest};
 use weir_core::session::family_budget::SpentSum;
 
-use super::{FamilySpending, HeldSpending, SharedSpending, most_of_request, most_used_by_request};
+use super::{
+    EndedHelp, FamilySpending, HeldSpending, SharedSpending, most_of_request, most_used_by_request,
+};
 use crate::ports::{AttachmentSupport, Conversation, MediaMap, Model, PreparedRequest, SignalSink};
 use crate::session_time::SessionTime;
 
 /// Bytes of a token, at least.
 const BYTES_PER_TOKEN: usize = 3;
+/// What stands in a name in place of a call.
+const NO_CALL: &str = "-";
 
 /// Under what a model for side work is asked.
 #[derive(Clone)]
 pub(crate) struct HelperBounds {
     /// The session for which it is asked.
     pub(crate) session: SessionId,
+    /// The call for which it is asked, where what it uses is counted with the end of that.
+    pub(crate) call: Option<CallId>,
     /// Those with whom the session shares bounds.
     pub(crate) family: FamilySpending,
     /// Caps that sessions have in common; none: there is none.
@@ -39,13 +45,29 @@ impl HelperBounds {
         model: &ModelInfo,
         tokens: u64,
     ) -> Result<Option<HeldSpending>, String> {
-        let HelperBounds { session, spending: Some(spending), time, .. } = self else {
+        let HelperBounds { spending: Some(spending), time, .. } = self else {
             return Ok(None);
         };
-        let whose = format!("{session}/{}", model.model);
+        let whose = self.hold_name(&model.model.to_string());
         let at_most = most_of_request(model, tokens);
         HeldSpending::reserve(spending.clone(), time.clone(), whose, at_most).await.map(Some)
     }
+
+    /// How the names of what is set aside for asking `whom` begin; [`is_counted`] reads them.
+    pub(super) fn hold_name(&self, whom: &str) -> String {
+        let HelperBounds { session, call, .. } = self;
+        match call {
+            Some(call) => format!("{session}/{call}/{whom}"),
+            None => format!("{session}/{NO_CALL}/{whom}"),
+        }
+    }
+}
+
+/// Whether what is set aside under `name` is for `session`, and for what has `ended` there.
+pub(super) fn is_counted(name: &str, session: &str, ended: &EndedHelp) -> bool {
+    let rest = name.strip_prefix(session).and_then(|rest| rest.strip_prefix('/'));
+    let call = rest.and_then(|rest| rest.split('/').next());
+    call.is_some_and(|call| ended.has(call.parse().ok()))
 }
 
 /// A model under bounds.
@@ -106,7 +128,8 @@ impl Conversation for CappedConversation {
         let at_most = most_used_by_request(model, *tokens);
         // Those near by first, in the order of the session's own requests: whoever waits for a cap keeps nobody
         // of another family, and whoever has both will be done.
-        let turn = match bounds.family.reserve_for_helper(&bounds.session, at_most).await {
+        let HelperBounds { family, session, call, .. } = &*bounds;
+        let mut turn = match family.reserve_for_helper(session, *call, at_most).await {
             Ok(turn) => turn,
             Err(why) => return refused_reply(why),
         };
@@ -114,6 +137,7 @@ impl Conversation for CappedConversation {
             Ok(held) => held,
             Err(why) => return refused_reply(why),
         };
+        turn.begin_use(at_most);
         let reply = match &held {
             Some(held) => held.hold_during(inner.send(signals)).await,
             None => inner.send(signals).await,
@@ -163,6 +187,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures::FutureExt as _;
+    use weir_core::event::{CallUnknown, Event};
     use weir_core::ids::Timestamp;
     use weir_core::model::{ModelRef, ReplyBlock, StopReason, Usage};
     use weir_core::session::family_budget::{FamilyMember, RunningAgent};
@@ -201,8 +226,31 @@ mod tests {
         }
     }
 
-    /// Two agents that have `left` tokens for both, and a helper of the first.
-    fn helper_of_first(left: u64) -> (FamilySpending, CountingModel, Arc<dyn Model>) {
+    /// A model that never answers.
+    #[derive(Clone)]
+    struct SilentModel;
+
+    impl Model for SilentModel {
+        fn info(&self) -> Arc<ModelInfo> {
+            CountingModel::default().info()
+        }
+        fn start_conversation(&self) -> Box<dyn Conversation> {
+            Box::new(self.clone())
+        }
+    }
+
+    #[async_trait]
+    impl Conversation for SilentModel {
+        fn prepare(&mut self, _request: &ModelRequest, _media: &MediaMap) -> PreparedRequest {
+            PreparedRequest::default()
+        }
+        async fn send(&mut self, _signals: &SignalSink) -> ModelReply {
+            std::future::pending().await
+        }
+    }
+
+    /// Two agents that have `left` tokens for both, and the bounds of a helper of the first.
+    fn bounds_of_first(left: u64) -> HelperBounds {
         let family = FamilySpending::default();
         let agents = ["s_c1", "s_c2"].map(SessionId::new);
         let running = agents.iter().cloned();
@@ -213,17 +261,16 @@ mod tests {
         for agent in &agents {
             family.lock_budget().set_member(agent, FamilyMember::default());
         }
-        let model = CountingModel::default();
         let time = SessionTime::from_last_fact(Arc::new(SystemClock::default()), Timestamp(0));
         let [session, _] = agents;
-        let bounds = HelperBounds { session, family: family.clone(), spending: None, time };
-        let wrapped = CappedModel::wrap(Arc::new(model.clone()), bounds);
-        (family, model, wrapped)
+        HelperBounds { session, call: Some(CallId(7)), family, spending: None, time }
     }
 
     #[tokio::test]
     async fn r11_a_helper_is_asked_in_its_turn_and_what_it_used_counts_for_the_others() {
-        let (family, model, wrapped) = helper_of_first(50);
+        let (bounds, model) = (bounds_of_first(50), CountingModel::default());
+        let family = bounds.family.clone();
+        let wrapped = CappedModel::wrap(Arc::new(model.clone()), bounds);
         let (first, second) = (SessionId::new("s_c1"), SessionId::new("s_c2"));
         let at_most = SpentSum { usd: 0.0, tokens: 60 };
         assert_eq!(family.reserve_spending(&second, at_most).await, Ok(()));
@@ -241,5 +288,38 @@ mod tests {
         assert!(why.contains("nothing is left of the tokens"), "{why}");
         assert_eq!(model.0.load(Ordering::Relaxed), 2);
         assert!(family.reserve_spending(&second, at_most).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn r11_a_helper_that_is_cut_off_may_have_used_all_that_it_could() {
+        let bounds = bounds_of_first(50);
+        let (family, first) = (bounds.family.clone(), bounds.session.clone());
+        let wrapped = CappedModel::wrap(Arc::new(SilentModel), bounds);
+        let asked = ask_helper_model(wrapped.as_ref(), &first, "", "Is it clean?".into());
+        assert!(asked.now_or_never().is_none(), "it is asked, and nobody waits for it any more");
+        let at_most = SpentSum { usd: 0.0, tokens: 60 };
+        let refused = family.reserve_spending(&SessionId::new("s_c2"), at_most).await;
+        assert!(refused.expect_err("nothing is left").spent >= 100.0);
+    }
+
+    #[test]
+    fn r11_what_is_set_aside_says_for_which_call_of_which_session() {
+        let bounds = bounds_of_first(50);
+        let name = format!("{}/4f-1", bounds.hold_name("box/helper"));
+        assert_eq!(name, "s_c1/c7/box/helper/4f-1");
+        // A provider may be called like a call.
+        let beside = HelperBounds { call: None, ..bounds }.hold_name("c7/helper");
+        let unknown = |call| {
+            let (tool, reason) = ("read".to_owned(), "it is gone".to_owned());
+            Event::from(CallUnknown { call: CallId(call), tool, reason, told: None })
+        };
+        let other_ended = EndedHelp::of_facts(&[unknown(8)]);
+        assert!(!is_counted(&name, "s_c1", &other_ended), "its call goes on");
+        assert!(is_counted(&beside, "s_c1", &other_ended));
+        let ended = EndedHelp::of_facts(&[unknown(7)]);
+        assert!(is_counted(&name, "s_c1", &ended));
+        for other in ["s", "s_c", "s_c2"] {
+            assert!(!is_counted(&name, other, &ended) && !is_counted(&beside, other, &ended));
+        }
     }
 }

@@ -3,16 +3,19 @@
 //! stands in memory: the whole family runs in one program, and each tells how it stands when it is taken up. Not
 //! here: the decision (`weir_core::session::family_budget`), caps that sessions have in common.
 
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use weir_core::event::Event;
-use weir_core::ids::SessionId;
+use weir_core::ids::{CallId, SessionId};
 use weir_core::profile::LimitName;
 use weir_core::session::Session;
-use weir_core::session::family_budget::{FamilyAnswer, FamilyBudget, SpentSum, UsedUpFamily};
+use weir_core::session::family_budget::{
+    FamilyAnswer, FamilyBudget, HelperRequest, SpentSum, UsedUpFamily,
+};
 
 /// What a family of sessions uses; a copy is the same one.
 #[derive(Clone, Default)]
@@ -40,21 +43,23 @@ impl FamilySpending {
         self.wait_for_answer(|budget| budget.reserve_spending(session, at_most)).await
     }
 
-    /// The same for a request that a helper makes for `session`, until the turn that it gets is settled or
-    /// dropped. The session's own request that is on is waited for too: that one waits for no helper.
+    /// The same for a request that a helper makes for `session`, and for one of its calls where it is for one,
+    /// until the turn that it gets is settled or dropped. The session's own request that is on is waited for too: that one waits for no helper.
     ///
     /// # Errors
     /// What is used up, as a sentence: nothing may be asked.
     pub(crate) async fn reserve_for_helper(
         &self,
         session: &SessionId,
+        call: Option<CallId>,
         at_most: SpentSum,
     ) -> Result<HelperTurn, String> {
         let number = self.0.helped.fetch_add(1, Ordering::Relaxed);
-        self.wait_for_answer(|budget| budget.reserve_for_helper(session, number, at_most))
+        let request = HelperRequest { call, number };
+        self.wait_for_answer(|budget| budget.reserve_for_helper(session, request, at_most))
             .await
             .map_err(|what| used_up_sentence(&what))?;
-        Ok(HelperTurn { spending: self.clone(), session: session.clone(), number, used: None })
+        Ok(HelperTurn { spending: self.clone(), session: session.clone(), request, used: None })
     }
 
     /// Asks until the answer is not that others must be waited for.
@@ -89,16 +94,21 @@ impl FamilySpending {
     }
 }
 
-/// That a helper may ask once. Dropping it without a word of what it used says that nothing is heard of the
-/// request any more.
+/// That a helper may ask once. Dropping it before it has asked gives back what is set aside.
 pub(crate) struct HelperTurn {
     spending: FamilySpending,
     session: SessionId,
-    number: u64,
+    request: HelperRequest,
     used: Option<SpentSum>,
 }
 
 impl HelperTurn {
+    /// It asks now. Where it is cut off and nothing is heard of the request any more, it counts as the most that
+    /// it could use: a vendor had it and may charge for it.
+    pub(crate) fn begin_use(&mut self, at_most: SpentSum) {
+        self.used = Some(at_most);
+    }
+
     /// The helper has answered. What it used counts here until the session counts it itself.
     pub(crate) fn settle_use(mut self, used: SpentSum) {
         self.used = Some(used);
@@ -110,8 +120,8 @@ impl Drop for HelperTurn {
         {
             let mut budget = self.spending.lock_budget();
             match self.used {
-                Some(used) => budget.settle_helper(&self.session, self.number, used),
-                None => budget.release_helper(&self.session, self.number),
+                Some(used) => budget.settle_helper(&self.session, self.request, used),
+                None => budget.release_helper(&self.session, self.request),
             }
         }
         self.spending.0.changed.notify_waiters();
@@ -142,6 +152,7 @@ impl FamilySeat {
     /// request that is over.
     pub(crate) fn follow_session(&self, session: &Session, facts: &[Event]) {
         let member = session.family_member();
+        let ended = EndedHelp::of_facts(facts);
         {
             // At once, or whoever looks in between would count the same twice.
             let mut budget = self.spending.lock_budget();
@@ -149,9 +160,7 @@ impl FamilySeat {
             if facts.iter().any(ends_request) {
                 budget.release_spending(&self.session);
             }
-            if facts.iter().any(ends_help) {
-                budget.release_helpers(&self.session);
-            }
+            budget.release_helpers(&self.session, |call| ended.has(call));
         }
         self.spending.0.changed.notify_waiters();
     }
@@ -169,19 +178,43 @@ fn ends_request(fact: &Event) -> bool {
     )
 }
 
-/// Whether what helpers used that have answered is counted with this fact, or will never be.
-fn ends_help(fact: &Event) -> bool {
-    matches!(
-        fact,
-        Event::CallJudged(_)
-            | Event::CallFinished(_)
-            | Event::CallUnknown(_)
-            | Event::ContextSummarised(_)
-            | Event::RecipePlanned(_)
-            | Event::RunRemembered(_)
-            | Event::TurnStarted(_)
-            | Event::RunFinished(_)
-    )
+/// For what facts count what helpers used that have answered, or say that nothing ever will.
+#[derive(Debug, Default)]
+pub(crate) struct EndedHelp {
+    /// For everything: no call is open any more.
+    all: bool,
+    /// For what is made for no call.
+    beside_calls: bool,
+    calls: BTreeSet<CallId>,
+}
+
+impl EndedHelp {
+    pub(crate) fn of_facts<'a>(facts: impl IntoIterator<Item = &'a Event>) -> EndedHelp {
+        let mut ended = EndedHelp::default();
+        for fact in facts {
+            match fact {
+                Event::TurnStarted(_) | Event::RunFinished(_) => ended.all = true,
+                Event::CallFinished(f) => ended.end_call(f.call),
+                Event::CallUnknown(f) => ended.end_call(f.call),
+                Event::CallJudged(_)
+                | Event::ContextSummarised(_)
+                | Event::RecipePlanned(_)
+                | Event::RunRemembered(_) => ended.beside_calls = true,
+                _ => (),
+            }
+        }
+        ended
+    }
+
+    fn end_call(&mut self, call: CallId) {
+        self.beside_calls = true;
+        self.calls.insert(call);
+    }
+
+    /// Whether what was asked for this call, or for none, is among it.
+    pub(crate) fn has(&self, call: Option<CallId>) -> bool {
+        self.all || call.map_or(self.beside_calls, |call| self.calls.contains(&call))
+    }
 }
 
 impl Drop for FamilySeat {
@@ -194,6 +227,8 @@ impl Drop for FamilySeat {
 #[cfg(test)]
 mod tests {
     use futures::FutureExt as _;
+    use weir_core::event::{CallUnknown, TurnStarted};
+    use weir_core::ids::TurnId;
     use weir_core::session::family_budget::{FamilyMember, RunningAgent};
 
     use super::*;
@@ -247,8 +282,8 @@ mod tests {
     async fn r11_a_helper_waits_while_a_request_is_on_also_one_of_its_own_agent() {
         let (family, [one, other]) = two_agents();
         assert_eq!(family.reserve_spending(&one, tokens(300)).await, Ok(()));
-        let mut of_other = pin!(family.reserve_for_helper(&other, tokens(5)));
-        let mut of_same = pin!(family.reserve_for_helper(&one, tokens(5)));
+        let mut of_other = pin!(family.reserve_for_helper(&other, None, tokens(5)));
+        let mut of_same = pin!(family.reserve_for_helper(&one, None, tokens(5)));
         assert!(of_other.as_mut().now_or_never().is_none(), "it may be all that is left");
         assert!(of_same.as_mut().now_or_never().is_none(), "it may be all that is left");
         family.release_spending(&one);
@@ -263,10 +298,46 @@ mod tests {
     #[tokio::test]
     async fn r11_a_helper_that_is_cut_off_keeps_nobody_waiting() {
         let (family, [one, other]) = two_agents();
-        let turn = family.reserve_for_helper(&one, tokens(300)).await.expect("something is left");
+        let turn = family.reserve_for_helper(&one, None, tokens(300)).await;
+        let turn = turn.expect("something is left");
         let mut waiting = pin!(family.reserve_spending(&other, tokens(300)));
         assert_eq!(waiting.as_mut().now_or_never(), None);
         drop(turn);
         assert_eq!(waiting.await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn r11_a_helper_that_is_cut_off_while_it_asks_counts_as_the_most_it_could_use() {
+        let (family, [one, other]) = two_agents();
+        let turn = family.reserve_for_helper(&one, Some(CallId(7)), tokens(300)).await;
+        let mut turn = turn.expect("something is left");
+        turn.begin_use(tokens(300));
+        drop(turn);
+        let refused = family.reserve_spending(&other, tokens(10)).await.expect_err("too much");
+        assert_eq!((refused.spent, refused.max), (1_280.0, 1_000.0));
+        let ended = EndedHelp { calls: BTreeSet::from([CallId(7)]), ..EndedHelp::default() };
+        family.lock_budget().release_helpers(&one, |call| ended.has(call));
+        assert_eq!(family.reserve_spending(&other, tokens(10)).await, Ok(()));
+    }
+
+    #[test]
+    fn r11_the_end_of_a_call_counts_nothing_that_was_asked_for_another() {
+        let unknown = |call| {
+            let (tool, reason) = ("read".to_owned(), "it is gone".to_owned());
+            Event::from(CallUnknown { call: CallId(call), tool, reason, told: None })
+        };
+        let ended = EndedHelp::of_facts(&[unknown(7)]);
+        assert!(ended.has(Some(CallId(7))) && ended.has(None) && !ended.has(Some(CallId(8))));
+        let started = TurnStarted {
+            turn: TurnId(4),
+            iteration: 1,
+            inputs: Vec::new(),
+            recipe: false,
+            told: None,
+        };
+        let ended = EndedHelp::of_facts(&[Event::from(started)]);
+        assert!(ended.has(Some(CallId(8))) && ended.has(None));
+        let ended = EndedHelp::of_facts(&[]);
+        assert!(!ended.has(None) && !ended.has(Some(CallId(8))));
     }
 }

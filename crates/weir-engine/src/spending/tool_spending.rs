@@ -15,7 +15,8 @@ pub(crate) struct ToolSpending {
 }
 
 impl ToolSpending {
-    /// Sets so many US dollars aside; waits for those who ask now, where what is left may be theirs.
+    /// Sets so many US dollars aside; waits for those who ask now, where what is left may be theirs. From then on
+    /// it is asked for.
     ///
     /// # Errors
     /// Why nothing may be asked.
@@ -23,17 +24,18 @@ impl ToolSpending {
         bounds: &HelperBounds,
         at_most_usd: f64,
     ) -> Result<ToolSpending, String> {
-        let HelperBounds { session, family, spending, time } = bounds;
+        let HelperBounds { session, call, family, spending, time } = bounds;
         let at_most = SpentSum { usd: at_most_usd, tokens: 0 };
-        let turn = family.reserve_for_helper(session, at_most).await?;
+        let mut turn = family.reserve_for_helper(session, *call, at_most).await?;
         let held = match spending {
             None => None,
             Some(spending) => {
-                let (spending, whose) = (spending.clone(), format!("{session}/tool"));
+                let (spending, whose) = (spending.clone(), bounds.hold_name("tool"));
                 let at_most = Some(at_most_usd);
                 Some(HeldSpending::reserve(spending, time.clone(), whose, at_most).await?)
             }
         };
+        turn.begin_use(at_most);
         Ok(ToolSpending { turn, held, at_most_usd })
     }
 

@@ -14,7 +14,7 @@ use weir_core::tool::ResultEffect;
 
 use super::Workers;
 use crate::ports::{PublishedFact, StoreError};
-use crate::spending::{self, LOOK_AGAIN_MS, RENEW_MS, SpendingAnswer};
+use crate::spending::{self, EndedHelp, LOOK_AGAIN_MS, RENEW_MS, SpendingAnswer};
 
 /// What becomes of a request.
 pub(super) enum SpendingOutcome {
@@ -113,6 +113,7 @@ impl Workers {
             turns.map(|turn| self.hold_name(turn)).collect()
         };
         let helped = facts.iter().any(|fact| says_what_helpers_used(&fact.event));
+        let ended = EndedHelp::of_facts(facts.iter().map(|fact| fact.event.as_ref()));
         let session = self.context.session.to_string();
         (helped || !over.is_empty()).then_some(async move {
             let warn = |error: StoreError| {
@@ -122,7 +123,7 @@ impl Workers {
                 spending.release(&name).await.unwrap_or_else(warn);
             }
             if helped {
-                spending.release_settled(&session).await.unwrap_or_else(warn);
+                spending.release_settled(&session, &ended).await.unwrap_or_else(warn);
             }
         })
     }

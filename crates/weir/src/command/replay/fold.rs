@@ -56,8 +56,14 @@ pub(super) fn fold_facts(
                 continue;
             }
         };
+        let mut is_full = false;
         match folder.fold_fact(fact) {
-            Ok(folded) => batch.push(folded),
+            Ok(folded) => {
+                batch.push(folded);
+                // A fold is large: of those that wait for their turn there is one in each batch.
+                is_full =
+                    batch.len() == BATCH || batch.last().is_some_and(|at| at.before.is_some());
+            }
             Err(difference) => {
                 let before = to.send(FoldedPart::Facts(std::mem::take(&mut batch)));
                 // Nobody takes it where a difference before it was found.
@@ -65,7 +71,7 @@ pub(super) fn fold_facts(
                 is_wanted = false;
             }
         }
-        if batch.len() == BATCH {
+        if is_full {
             let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH));
             is_wanted = to.send(FoldedPart::Facts(full)).is_ok();
             played.try_iter().for_each(drop);

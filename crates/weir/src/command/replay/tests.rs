@@ -1,5 +1,7 @@
 //! A journal in which anything was changed, at any place, is not the same (D2).
 
+use std::sync::mpsc::sync_channel;
+
 use serde_json::Value;
 use weir_core::event::Event;
 use weir_core::governance::label::Label;
@@ -19,6 +21,7 @@ use weir_core::tool::{
 };
 use weir_core::view::wire;
 
+use super::fold::{FoldedPart, fold_facts};
 use super::input::is_same_event;
 use super::*;
 
@@ -399,6 +402,39 @@ async fn d2_a_question_about_several_steps_of_a_program_is_the_same() {
         tried += 1;
     }
     assert!(tried > 10, "only {tried} values were tried");
+}
+
+/// A journal may say that its session was taken up again and again: a fold for each of these would be more than
+/// any memory holds.
+#[test]
+fn q10_folds_of_sessions_that_are_taken_up_do_not_pile_up() {
+    let whole = author();
+    let replied = whole.facts.iter().position(|(_, event)| event.kind() == "model.replied");
+    let mut facts = whole.facts[..=replied.expect("the model replied")].to_vec();
+    let id = whole.session.id().clone();
+    for _ in 0..5 {
+        let session = Session::replay(id.clone(), facts.iter().map(|(ts, event)| (*ts, event)));
+        assert!(session.owes_fact(session.last_fact_time()));
+        let count = facts.len();
+        let mut author = Author { session, facts, turns: 0, calls: 0 };
+        let engine = "the next".to_owned();
+        author.take(SessionInput::Command(SessionCommand::Resume { engine }));
+        // It died again before it had recorded what followed.
+        author.facts.truncate(count + 1);
+        facts = author.facts;
+    }
+    let author = Author { session: Session::new(id.clone()), facts, turns: 0, calls: 0 };
+    let (to, parts) = sync_channel(100);
+    let (_back, played) = sync_channel(1);
+    fold_facts(id, author.lines().into_iter().map(Ok), &to, &played).expect("it can be read");
+    drop(to);
+    let folds = parts.iter().filter_map(|part| match part {
+        FoldedPart::Facts(facts) => Some(facts.iter().filter(|fact| fact.before.is_some()).count()),
+        FoldedPart::Broken(_) | FoldedPart::End(_) => None,
+    });
+    let folds: Vec<usize> = folds.collect();
+    assert_eq!(folds.iter().sum::<usize>(), 5, "{folds:?}");
+    assert!(folds.iter().all(|count| *count <= 1), "{folds:?}");
 }
 
 /// Facts go from one thread to the other in batches; what is in a later one is found there.

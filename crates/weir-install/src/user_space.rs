@@ -291,8 +291,11 @@ impl UserSpace {
     /// They cannot be kept: a sentence.
     pub async fn keep_rules(&self, folder: &str, rules: &[Rule]) -> Result<(), InstallationError> {
         let cx = self.at(Some(folder)).map_err(|error| refused(&error))?;
-        let kept = rules.iter().try_for_each(|rule| cx.keep_allow_rule(rule));
-        kept.map_err(|error| refused(&error))
+        let rules = rules.to_vec();
+        // Another program that changes the file may have to be waited for.
+        let keep = move || rules.iter().try_for_each(|rule| cx.keep_allow_rule(rule));
+        let kept = tokio::task::spawn_blocking(keep).await;
+        kept.map_err(|error| refused(&error.into()))?.map_err(|error| refused(&error))
     }
 
     /// The name of a new session.

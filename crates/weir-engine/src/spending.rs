@@ -29,8 +29,8 @@ mod family;
 mod held;
 mod tool_spending;
 
-use capped_model::is_counted;
 pub(crate) use capped_model::{CappedModel, HelperBounds};
+use capped_model::{call_prefix, is_counted};
 pub use family::FamilySpending;
 pub(crate) use family::{EndedHelp, FamilySeat, HelperTurn};
 pub(crate) use held::HeldSpending;
@@ -107,6 +107,25 @@ impl SpendingBook {
             .iter()
             .filter(|(held, hold)| *held != name && (of(hold) || *held == UNREADABLE));
         others.map(|(_, hold)| hold.usd).sum()
+    }
+
+    /// What was answered for the same call as `name`. It is spent and in no sum yet: no fact says so before the
+    /// call is over.
+    fn used_for_call_of(&self, name: &str, agent: Option<&str>) -> f64 {
+        let Some(call) = call_prefix(name) else { return 0.0 };
+        let of = |hold: &SpendingHold| agent.is_none_or(|agent| hold.agent == agent);
+        let used = self.holds.iter().filter(|(held, hold)| {
+            hold.settled && *held != name && held.starts_with(call) && of(hold)
+        });
+        used.map(|(_, hold)| hold.usd).sum()
+    }
+
+    /// What was answered for the same call as `name` holds until then too: its call goes on.
+    fn renew_call_of(&mut self, name: &str, until: Timestamp) {
+        let Some(call) = call_prefix(name) else { return };
+        let used =
+            self.holds.iter_mut().filter(|(held, hold)| hold.settled && held.starts_with(call));
+        used.for_each(|(_, hold)| hold.until = until);
     }
 }
 
@@ -202,8 +221,9 @@ impl SharedSpending {
     /// The store does not answer.
     pub async fn renew(&self, name: &str) -> Result<(), StoreError> {
         self.change_books(|book, now| {
-            let hold = book.holds.get_mut(name);
-            hold.map(|hold| hold.until = now.plus_ms(HOLD_MS)).is_some()
+            let until = now.plus_ms(HOLD_MS);
+            book.renew_call_of(name, until);
+            book.holds.get_mut(name).map(|hold| hold.until = until).is_some()
         })
         .await
     }
@@ -273,8 +293,9 @@ impl SharedSpending {
                 return Ok(SpendingAnswer::Reached(ReachedCap { limit, spent: None, max }));
             }
             let spent = self.spent_of_cap(cap, now).await?;
-            if spent >= max {
-                return Ok(SpendingAnswer::Reached(ReachedCap { limit, spent: Some(spent), max }));
+            let used = spent + book.used_for_call_of(name, cap.agent.as_deref());
+            if used >= max {
+                return Ok(SpendingAnswer::Reached(ReachedCap { limit, spent: Some(used), max }));
             }
             if spent + book.held_by_others(name, cap.agent.as_deref()) >= max {
                 answer = SpendingAnswer::Busy;
@@ -312,8 +333,9 @@ impl SharedSpending {
             // the latter, and changed the version.
             let (version, mut book) = read_server_book(server, now).await?;
             let spent = server.book.spent_on(&utc_day(now)).await?;
-            if spent >= max {
-                return Ok(SpendingAnswer::Reached(ReachedCap { limit, spent: Some(spent), max }));
+            let used = spent + book.used_for_call_of(name, None);
+            if used >= max {
+                return Ok(SpendingAnswer::Reached(ReachedCap { limit, spent: Some(used), max }));
             }
             if spent + book.held_by_others(name, None) >= max || !book.has_room(name) {
                 return Ok(SpendingAnswer::Busy);
@@ -329,6 +351,7 @@ impl SharedSpending {
         let agent = self.caps.own.iter().find_map(|cap| cap.agent.clone()).unwrap_or_default();
         let hold = SpendingHold { usd, until, agent, settled: false };
         book.holds.insert(name.to_owned(), hold);
+        book.renew_call_of(name, until);
     }
 
     fn settle_hold(&self, book: &mut SpendingBook, name: &str, usd: f64, now: Timestamp) {

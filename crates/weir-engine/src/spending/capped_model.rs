@@ -53,7 +53,7 @@ impl HelperBounds {
         HeldSpending::reserve(spending.clone(), time.clone(), whose, at_most).await.map(Some)
     }
 
-    /// How the names of what is set aside for asking `whom` begin; [`is_counted`] reads them.
+    /// How the names of what is set aside for asking `whom` begin; [`is_counted`] and [`call_prefix`] read them.
     pub(super) fn hold_name(&self, whom: &str) -> String {
         let HelperBounds { session, call, .. } = self;
         match call {
@@ -61,6 +61,14 @@ impl HelperBounds {
             None => format!("{session}/{NO_CALL}/{whom}"),
         }
     }
+}
+
+/// How the names begin of what is set aside for the same call as `name`; `None`: it is for no call.
+pub(super) fn call_prefix(name: &str) -> Option<&str> {
+    let (session, rest) = name.split_once('/')?;
+    let (call, _) = rest.split_once('/')?;
+    call.parse::<CallId>().ok()?;
+    name.get(..session.len() + call.len() + 2)
 }
 
 /// Whether what is set aside under `name` is for `session`, and for what has `ended` there.

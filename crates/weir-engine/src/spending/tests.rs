@@ -39,6 +39,38 @@ fn r11_a_book_that_cannot_be_read_has_set_everything_aside_for_a_while() {
 }
 
 #[test]
+fn r11_what_was_used_for_a_call_is_spent_for_what_is_asked_for_it_next() {
+    let used = |usd, agent| SpendingHold { settled: true, ..hold(usd, 1_000, agent) };
+    let holds = [
+        ("s/c7/box/a/1", used(0.5, "nightly")),
+        ("s/c7/tool/2", used(0.25, "")),
+        ("s/c7/box/a/3", hold(4.0, 1_000, "")),
+        ("s/c8/box/a/4", used(4.0, "")),
+        ("s/c77/box/a/5", used(4.0, "")),
+        ("s/-/box/a/6", used(4.0, "")),
+        ("s2/c7/box/a/7", used(4.0, "")),
+    ];
+    let holds = holds.map(|(name, hold)| (name.to_owned(), hold)).into();
+    let mut book = SpendingBook { holds };
+    assert_eq!(book.used_for_call_of("s/c7/box/a/9", None), 0.75);
+    assert_eq!(book.used_for_call_of("s/c7/box/a/9", Some("nightly")), 0.5);
+    assert_eq!(book.used_for_call_of("s/c7/box/a/1", None), 0.25, "its own is set aside anew");
+    // The session's own request, and what is asked for no call.
+    for name in ["s/t4", "s/-/box/a/9", "s"] {
+        assert_eq!(book.used_for_call_of(name, None), 0.0, "{name}");
+    }
+    book.renew_call_of("s/c7/box/a/9", Timestamp(5_000));
+    book.renew_call_of("s/t4", Timestamp(5_000));
+    let later = SpendingBook::parse(&book_text(&book), Timestamp(4_000)).expect("readable");
+    let names: Vec<&str> = later.holds.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        ["s/c7/box/a/1", "s/c7/tool/2"],
+        "what is only set aside is renewed by its own"
+    );
+}
+
+#[test]
 fn r11_what_is_set_aside_is_the_most_that_a_request_can_cost() {
     let name = ModelRef { provider: "acme".into(), name: "large".into() };
     let price = Price { input: 2.0, output: 10.0, cache_read: 0.2, cache_write: 2.5 };

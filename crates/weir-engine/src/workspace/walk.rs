@@ -137,17 +137,7 @@ impl UnseenEntries {
     }
 }
 
-/// The same, entry by entry.
-pub(super) fn visit_entries(
-    workspace: &Workspace,
-    start: &LocatedPath,
-    options: WalkOptions,
-    each: &mut dyn FnMut(&WalkedEntry<'_>),
-) -> Result<UnseenEntries, FileError> {
-    visit_asking(workspace, start, WalkTerms::of_walk(options), each)
-}
-
-/// The same for a comparison: a list of git's is met although it names itself.
+/// The same, entry by entry, for a comparison: a list of git's is met although it names itself.
 pub(super) fn visit_compared(
     workspace: &Workspace,
     start: &LocatedPath,

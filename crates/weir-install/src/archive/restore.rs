@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use flate2::read::GzDecoder;
 use weir_store::PostgresStores;
 
-use super::begun::{BegunRestore, MovedFolder, RestorePlan, named_beside};
+use super::begun::{ASIDE, BegunRestore, MovedFolder, RestorePlan, free_name_beside};
 use super::{ArchiveManifest, ArchivedFolder, BackupOf, FORMAT, HALF_DONE, MANIFEST, POSTGRES};
 use crate::failure::usage;
 
@@ -49,7 +49,7 @@ pub async fn restore_archive(
     }
     let targets = RestoreTargets::of_backup(of);
     let plan = plan_restore(of, &targets, from, replace)?;
-    let mut begun = BegunRestore::begin_restore(plan, &of.dirs.state)?;
+    let mut begun = BegunRestore::begin_restore(plan, of.dirs)?;
     let mut done = apply_files(&targets, from, &mut begun, &mut || Ok(()));
     if done.is_ok() && of.is_postgres() {
         // It is taken in as a whole or not at all, and nothing can fail once it was.
@@ -121,29 +121,23 @@ pub(super) fn plan_restore(
     }
     let stamp = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
     let moved = full.into_iter().map(|ArchivedFolder { folder, .. }| {
-        let aside = free_name_beside(&folder, &format!(".before-restore-{stamp}"));
-        MovedFolder { folder, aside }
+        let aside = free_name_beside(&folder, &format!("{ASIDE}{stamp}"));
+        MovedFolder::new(folder, aside)
     });
     let staging = of.dirs.state.join(format!("{HALF_DONE}{}", uuid::Uuid::now_v7().simple()));
-    let mut plan = RestorePlan::new(from, staging, moved.collect());
-    plan.postgres = of.is_postgres();
-    add_files(&mut plan, targets, from)
-        .with_context(|| format!("restoring {}", from.display()))
-        .context("nothing was restored, and all is as it was before")?;
-    Ok(plan)
-}
-
-/// A path beside `folder` that nothing has: what is moved there is told by being there.
-fn free_name_beside(folder: &Path, ending: &str) -> PathBuf {
-    let numbered = (2_u32..).map(|number| named_beside(folder, &format!("{ending}-{number}")));
-    let mut names = std::iter::once(named_beside(folder, ending)).chain(numbered);
-    let free = names.find(|name| name.symlink_metadata().is_err());
-    free.expect("no folder has a name for every number")
+    let moved = moved.collect::<io::Result<Vec<_>>>();
+    let plan = moved.map_err(anyhow::Error::from).and_then(|moved| {
+        let mut plan = RestorePlan::new(from, staging, moved, of.dirs)?;
+        plan.postgres = of.is_postgres();
+        add_files(&mut plan, targets, from)?;
+        Ok(plan)
+    });
+    plan.with_context(|| format!("restoring {}", from.display()))
+        .context("nothing was restored, and all is as it was before")
 }
 
 /// Puts every file of the archive on the list. Names that lead elsewhere are refused.
 fn add_files(plan: &mut RestorePlan, targets: &RestoreTargets, from: &Path) -> anyhow::Result<()> {
-    plan.add_folder(&targets.state);
     let mut tar = tar::Archive::new(GzDecoder::new(File::open(from)?));
     for entry in tar.entries()? {
         let entry = entry?;
@@ -175,10 +169,10 @@ pub(super) fn apply_files(
         let mode = entry.header().mode().unwrap_or(0o600) & 0o700;
         let writing = || format!("writing {}", to.display());
         step().with_context(writing)?;
-        let mut file = begun.make_file(&to, mode).with_context(writing)?;
+        let mut file = begun.make_file(&to).with_context(writing)?;
         step().with_context(writing)?;
         io::copy(&mut entry, &mut file).with_context(writing)?;
-        file.sync_all().with_context(writing)?;
+        begun.finish_file(&file, mode).with_context(writing)?;
     }
     step().with_context(doing)
 }
@@ -212,6 +206,10 @@ pub(super) fn target_path(
     let rest = parts.as_path();
     if !rest.components().all(|part| matches!(part, Component::Normal(_))) {
         anyhow::bail!("{} leads out of the backup", name.display());
+    }
+    // What a restore notes in a folder comes from no backup.
+    if rest.as_os_str().as_encoded_bytes().starts_with(HALF_DONE.as_bytes()) {
+        anyhow::bail!("{} is no name of a backup", name.display());
     }
     if rest.as_os_str().is_empty() {
         return match first.to_str() {

@@ -235,29 +235,146 @@ fn d9_data_that_cannot_be_moved_back_is_named() {
     let state = folder.path().join("state");
     put(&state.join("weir.db"), "old");
     let aside = folder.path().join("state.before-restore-1");
-    let moved = vec![MovedFolder { folder: state.clone(), aside: aside.clone() }];
-    let mut plan = RestorePlan::new(Path::new("b"), state.join("s"), moved);
+    let moved = vec![MovedFolder::new(state.clone(), aside.clone()).expect("there")];
+    let dirs = dirs(folder.path());
+    let staging = state.join("s");
+    let mut plan = RestorePlan::new(Path::new("b"), staging, moved, &dirs).expect("a plan");
     plan.add_file(&state.join("a/weir.db")).expect("it goes aside");
-    let mut begun = BegunRestore::begin_restore(plan, &state).expect("written");
+    let mut begun = BegunRestore::begin_restore(plan, &dirs).expect("written");
     begun.move_aside(&mut || Ok(())).expect("moved");
-    drop(begun.make_file(&state.join("a/weir.db"), 0o600).expect("written"));
-    // Another program came between.
-    put(&state.join("other"), "theirs");
+    drop(begun.make_file(&state.join("a/weir.db")).expect("written"));
+    // Somebody took it elsewhere meanwhile.
+    let elsewhere = folder.path().join("elsewhere");
+    fs::rename(&aside, &elsewhere).expect("there");
     let told = format!("{:#}", begun.take_back(anyhow::anyhow!("the disk is full")));
     assert!(told.contains("the disk is full"), "{told}");
     assert!(told.contains(&aside.display().to_string()), "{told}");
     assert!(!told.contains("as it was before"), "{told}");
-    assert_eq!(fs::read_to_string(aside.join("weir.db")).expect("there"), "old");
-    assert!(state.join("other").exists() && !state.join("a").exists());
-    // Nothing starts over it, until that is out of the way.
     drop(begun);
-    let dirs = WeirFolders { state: state.clone(), ..dirs(folder.path()) };
-    let refused = take_back_killed_restore(&dirs).expect_err("it is in the way");
+    // Nothing starts over it, until that is back.
+    let refused = take_back_killed_restore(&dirs).expect_err("it is not there");
     assert!(refused.to_string().contains(&aside.display().to_string()), "{refused}");
-    fs::remove_file(state.join("other")).expect("there");
+    fs::rename(&elsewhere, &aside).expect("there");
     assert!(take_back_killed_restore(&dirs).expect("taken back").is_some());
     assert_eq!(fs::read_to_string(state.join("weir.db")).expect("there"), "old");
     assert!(take_back_killed_restore(&dirs).expect("nothing").is_none());
+}
+
+/// The names in a folder that begin like this.
+fn names_like(folder: &Path, start: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("there").flatten().map(|entry| entry.path());
+    let named = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
+    };
+    entries.filter(named).collect()
+}
+
+/// Somebody went on working in what a killed restore left.
+#[test]
+fn d9_what_was_changed_since_a_restore_was_killed_is_lost_nowhere() {
+    for before in ["files", "data"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let to = dirs(&folder.path().join("to"));
+        let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
+        let archive = folder.path().join("b.tar.gz");
+        put_whole(&of, &archive);
+        put_before(&to, before);
+        let mut changes = 0;
+        // All files are there, and only then it is killed.
+        let begun = loop {
+            let Some(begun) = restore_up_to(&of, &archive, changes) else { break None };
+            if to.state.join("people/p1/b").exists() {
+                break Some(begun);
+            }
+            drop(begun);
+            take_back_killed_restore(&to).expect("taken back");
+            changes += 1;
+        };
+        drop(begun.expect("it ends before its end"));
+        put(&to.state.join("weir.db"), "work");
+        put(&to.state.join("people/p2/a"), "work");
+        let said = take_back_killed_restore(&to).expect("taken back").expect("it is said");
+        let kept = match before {
+            "data" => {
+                let halves = names_like(&folder.path().join("to"), "state.half-restored");
+                assert_eq!(halves.len(), 1, "{said}");
+                assert_eq!(fs::read_to_string(to.state.join("weir.db")).expect("there"), "old");
+                halves[0].clone()
+            }
+            _ => to.state.clone(),
+        };
+        assert!(said.contains(&kept.display().to_string()), "{said}");
+        for path in ["weir.db", "people/p2/a"] {
+            assert_eq!(fs::read_to_string(kept.join(path)).expect("there"), "work", "{path}");
+        }
+        assert!(!is_restore_begun(&to.state));
+        assert!(take_back_killed_restore(&to).expect("nothing to do").is_none());
+    }
+}
+
+/// Whoever can write beside the state folder, but not in it, can write a note that looks like one.
+#[test]
+fn d9_a_note_beside_the_state_folder_counts_for_nothing_where_that_one_says_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let to = dirs(&folder.path().join("to"));
+    let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
+    let archive = folder.path().join("b.tar.gz");
+    put_whole(&of, &archive);
+    put_before(&to, "data");
+    let marker = folder.path().join("to/state.restoring");
+    drop(restore_up_to(&of, &archive, 4).expect("it ends"));
+    let noted = fs::read_to_string(&marker).expect("it is noted");
+    take_back_killed_restore(&to).expect("taken back");
+    // The same note, for a folder that is another one by now.
+    fs::rename(&to.state, folder.path().join("away")).expect("there");
+    put(&to.state.join("weir.db"), "mine");
+    put(&folder.path().join("to/config.before-restore-1/config.toml"), "theirs");
+    let was = everything_below(folder.path());
+    for text in [noted.as_str(), "{", ""] {
+        put(&marker, text);
+        assert!(take_back_killed_restore(&to).expect("it is none").is_none(), "{text}");
+        fs::remove_file(&marker).expect("it is left alone");
+        assert_eq!(everything_below(folder.path()), was, "{text}");
+    }
+    // A pipe is not waited for.
+    let made = std::process::Command::new("mkfifo").arg(&marker).status().expect("mkfifo");
+    assert!(made.success() && take_back_killed_restore(&to).expect("it is none").is_none());
+}
+
+#[test]
+fn d9_settings_that_a_restore_elsewhere_changes_are_not_used_meanwhile() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let to = dirs(&folder.path().join("to"));
+    let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
+    let archive = folder.path().join("b.tar.gz");
+    put_whole(&of, &archive);
+    put_before(&to, "data");
+    let other = WeirFolders { state: folder.path().join("other"), ..to.clone() };
+    let begun = restore_up_to(&of, &archive, 5).expect("it ends");
+    let told = |refused: anyhow::Error| refused.to_string();
+    let refused = told(take_back_killed_restore(&other).expect_err("it goes on"));
+    assert!(refused.contains(&to.state.display().to_string()), "{refused}");
+    drop(begun);
+    let refused = told(take_back_killed_restore(&other).expect_err("it was killed"));
+    assert!(refused.contains("--state-dir"), "{refused}");
+    assert!(take_back_killed_restore(&to).expect("taken back").is_some());
+    assert!(take_back_killed_restore(&other).expect("it is over").is_none());
+    assert_eq!(fs::read_to_string(to.config.join("config.toml")).expect("there"), "old");
+}
+
+#[tokio::test]
+async fn d9_a_state_folder_below_what_goes_aside_is_refused_before_anything_is_changed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("to");
+    let to = WeirFolders { config: config.clone(), ..dirs(&config) };
+    let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
+    let archive = folder.path().join("b.tar.gz");
+    put_whole(&of, &archive);
+    put(&config.join("config.toml"), "old");
+    let was = everything_below(folder.path());
+    let refused = restore_archive(&of, &archive, true).await.expect_err("it would go along");
+    assert!(format!("{refused:#}").contains("--state-dir"), "{refused:#}");
+    assert_eq!(everything_below(folder.path()), was);
 }
 
 /// Every file below a folder, with its content, and every empty folder, which has none.
@@ -309,7 +426,7 @@ fn put_before(to: &WeirFolders, before: &str) {
 fn restore_up_to(of: &BackupOf<'_>, archive: &Path, changes: usize) -> Option<BegunRestore> {
     let targets = RestoreTargets::of_backup(of);
     let plan = plan_restore(of, &targets, archive, true).expect("a plan");
-    let mut begun = BegunRestore::begin_restore(plan, &of.dirs.state).expect("noted");
+    let mut begun = BegunRestore::begin_restore(plan, of.dirs).expect("noted");
     let mut left = changes;
     let mut step = || -> io::Result<()> {
         left = left.checked_sub(1).ok_or_else(|| io::Error::other("it ends here"))?;
@@ -397,8 +514,9 @@ fn d9_what_was_taken_back_already_is_not_taken_away() {
     assert!(take_back_killed_restore(&to).expect("nothing to do").is_some());
     assert_eq!((was("weir.db"), was("people/p1/a")), ("old".into(), "old".into()));
     assert!(!marker.exists());
-    // A note that nobody can read stops the start: nobody knows what holds.
+    // A note that nobody can read stops the start where its folder is not there: nobody knows what holds.
     put(&marker, &noted[..noted.len() / 2]);
+    fs::rename(&to.state, folder.path().join("away")).expect("there");
     let refused = take_back_killed_restore(&to).expect_err("it is cut off");
     assert!(refused.to_string().contains("cannot be read"), "{refused}");
 }
@@ -458,7 +576,9 @@ fn d9_names_in_a_backup_lead_nowhere_else() {
     let of = BackupOf { dirs: &dirs, database: "", keys: false, kept_keys: None };
     let targets = RestoreTargets::of_backup(&of);
     let at = |name: &str| target_path(&targets, Path::new(name), folder.path());
-    for name in ["../x", "/etc/passwd", "state/../../x", "other/x", "x", "state/a/../../../x"] {
+    let noted = ["state/.weir-backup-restoring", "config/.weir-backup-elsewhere"];
+    let elsewhere = ["../x", "/etc/passwd", "state/../../x", "other/x", "x", "state/a/../../../x"];
+    for name in elsewhere.into_iter().chain(noted) {
         assert!(at(name).is_err(), "{name}");
     }
     let found = at("state/people/a.db").expect("a name").expect("a place");

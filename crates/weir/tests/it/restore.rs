@@ -1,6 +1,7 @@
 //! `weir restore` that is killed (D9): who starts next has what was there before, or all of the backup. Not here:
 //! each moment at which it can be killed, which the tests of `weir-install` have.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 use weir_test_kit::TestInstallation;
@@ -53,12 +54,22 @@ fn d9_what_a_killed_restore_left_is_taken_back_before_anything_is_looked_for() {
     // As it is when the program is killed behind the first file.
     std::fs::rename(&state, &aside).expect("there");
     house.write("state/weir/half/a", "half");
+    let stamp = Duration::from_millis(1_700_000_000_001);
+    let half = std::fs::File::options().write(true).open(state.join("half/a")).expect("there");
+    half.set_modified(std::time::SystemTime::UNIX_EPOCH + stamp).expect("its time can be set");
+    house.write("state/weir/.weir-backup-proof-p1", "");
+    let proof = state.join(".weir-backup-proof-p1");
+    let own = std::fs::File::options().write(true).open(&proof).expect("there");
+    own.set_modified(std::time::SystemTime::UNIX_EPOCH + stamp).expect("its time can be set");
+    let inode = std::fs::metadata(&aside).expect("there").ino();
     let plan = serde_json::json!({
         "archive": "b.tar.gz",
         "postgres": false,
         "staging": state.join("staging"),
-        "moved": [{ "folder": state, "aside": aside }],
-        "made": [state, state.join("half"), state.join("half/a"), state.join("weir.db")],
+        "proof": "p1",
+        "stamp_ns": 1_700_000_000_001_000_000_u64,
+        "moved": [{ "folder": state, "aside": aside, "inode": inode }],
+        "made": [state, proof, state.join("half"), state.join("half/a"), state.join("weir.db")],
     });
     house.write("state/weir.restoring", &plan.to_string());
     let named = state.display().to_string();

@@ -166,7 +166,7 @@ pub(crate) fn add_named_keys(workspace: &Workspace, effects: &mut Effects) {
         at.sensitive = workspace.key_inside(at);
     }
     let commands = effects.commands.iter();
-    let keys = commands.flat_map(|of| workspace.keys_named_by(&of.command, &of.cwd));
+    let keys = commands.flat_map(|of| workspace.keys_read_by(&of.command, &of.cwd));
     let keys: Vec<PathEffect> = keys
         .filter(|key| !effects.paths.iter().any(|at| at.path == key.path && at.sensitive.is_some()))
         .collect();

@@ -11,6 +11,7 @@ pub(super) use self::table::CredentialTable;
 
 mod inside;
 mod named;
+mod patterns;
 mod table;
 
 /// Invisible wherever they lie.

@@ -153,6 +153,8 @@ fn g6_a_command_that_names_a_private_key_asks_as_reading_it_does() {
         ("run_shell", json!({"command": "make", "reads": ["deploy.txt"]}), true),
         ("run_shell", json!({"command": "cat plain.txt", "reads": ["plain.txt"]}), false),
         ("run_shell", json!({"command": "cat deploy.txt.orig"}), false),
+        ("run_shell", json!({"command": "ls -l deploy.txt && git add deploy.txt"}), false),
+        ("write_shell_input", json!({"job": "j1", "text": "ls -l deploy.txt\n"}), true),
         ("write_shell_input", json!({"job": "j1", "text": "cut -c2- deploy.txt\n"}), true),
         ("write_shell_input", json!({"job": "j1", "text": "cat plain.txt\n"}), false),
     ] {

@@ -20,6 +20,8 @@ pub(super) const LOOKED_BYTES_MAX: u64 = 4 << 20;
 const LABEL_BYTES_MAX: usize = 80;
 /// Fewest letters in a row that are a key and not an example of how one looks.
 const KEY_CHARS_MIN: usize = 40;
+/// Bytes behind the line that says so in which a key begins: only lines of its head stand between.
+const KEY_BEGINS_MAX: usize = 1_024;
 /// What stands before and after a label.
 const DASHES: &str = "-----";
 
@@ -70,12 +72,25 @@ fn key_bodies(text: &str) -> impl Iterator<Item = Range<usize>> {
         let mut parts = text[after..].splitn(3, DASHES);
         let label = parts.next().unwrap_or_default();
         let body = parts.next().unwrap_or_default();
-        let is_of_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
         let is_key = label.len() <= LABEL_BYTES_MAX
             && label.contains("PRIVATE KEY")
-            && body.split(|c: char| !is_of_key(c)).any(|run| run.len() >= KEY_CHARS_MIN);
+            && has_line_of_key(body);
         let from = after + label.len() + DASHES.len();
         is_key.then(|| from..from + body.len())
+    })
+}
+
+/// Whether a line that looks like one of a key stands in the beginning of a text. Sums, lines of strokes and long
+/// names, which stand in a program that only speaks of keys, have not all kinds of letters.
+fn has_line_of_key(body: &str) -> bool {
+    let is_of_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    let near = &body[..body.floor_char_boundary(KEY_BEGINS_MAX)];
+    near.split(|c: char| !is_of_key(c)).any(|run| {
+        let has = |is: fn(&u8) -> bool| run.as_bytes().iter().any(is);
+        run.len() >= KEY_CHARS_MIN
+            && has(u8::is_ascii_uppercase)
+            && has(u8::is_ascii_lowercase)
+            && has(u8::is_ascii_digit)
     })
 }
 
@@ -111,6 +126,7 @@ mod tests {
         let pem = |label: &str, body: &str| {
             format!("words\n-----BEGIN {label}-----\n{body}\n-----END {label}-----\n")
         };
+        let begin = "-----BEGIN RSA PRIVATE KEY-----";
         let json = format!("{{\"private_key\": {:?}}}", pem("PRIVATE KEY", line));
         let files = [
             ("notes.txt", pem("RSA PRIVATE KEY", line), true),
@@ -119,6 +135,12 @@ mod tests {
             ("public.txt", pem("CERTIFICATE", line), false),
             ("how.md", pem("PRIVATE KEY", "your key"), false),
             ("src.rs", "let begin = \"-----BEGIN PRIVATE KEY\";".to_owned(), false),
+            ("sum.rs", format!("{begin}\n{}", "0123456789abcdef".repeat(4)), false),
+            ("line.md", format!("{begin}\n{}\n{}", "=".repeat(60), "/".repeat(60)), false),
+            ("T.java", format!("{begin}\nvoid {}AndMore()", "isNotValidKey".repeat(4)), false),
+            ("far.rs", format!("{begin}\n{}\n{line}", "code(); ".repeat(200)), false),
+            ("old.txt", format!("{begin}\nProc-Type: 4,ENCRYPTED\nDEK-Info: X,00\n\n{line}"), true),
+            ("src.py", format!("KEY = ({begin:?}\n    {line:?}\n)"), true),
         ];
         std::fs::create_dir(top.path().join("tests")).expect("a folder");
         for (path, text, _) in &files {

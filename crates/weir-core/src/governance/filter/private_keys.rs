@@ -114,8 +114,8 @@ fn content_of_private_key(text: &str, at: usize) -> Option<(Range<usize>, &'stat
     let mut end = at + first;
     loop {
         let rest = &text[end..];
-        if let Some(next) = rest.strip_prefix("\\n").filter(|next| run_length(next) > 0) {
-            end += "\\n".len() + run_length(next);
+        if let Some(next) = after_written_line_end(rest).filter(|next| run_length(next) > 0) {
+            end += rest.len() - next.len() + run_length(next);
             continue;
         }
         let blanks = rest.bytes().take_while(|byte| b" \t\r".contains(byte)).count();
@@ -133,6 +133,17 @@ fn content_of_private_key(text: &str, at: usize) -> Option<(Range<usize>, &'stat
         }
     }
     Some((at..end, "private key"))
+}
+
+/// What stands behind the end of a line as JSON writes it, and JSON in JSON: `\n`, `\r\n`, `\\n`.
+fn after_written_line_end(text: &str) -> Option<&str> {
+    let after = |text: &str, letter: char| -> Option<usize> {
+        let rest = text.trim_start_matches('\\');
+        let rest = if rest.len() < text.len() { rest.strip_prefix(letter)? } else { return None };
+        Some(text.len() - rest.len())
+    };
+    let text = &text[after(text, 'r').unwrap_or(0)..];
+    Some(&text[after(text, 'n')?..])
 }
 
 fn is_of_key(byte: u8) -> bool {
@@ -215,6 +226,14 @@ mod tests {
                 (
                     format!("[\"\\n{first}\\n{line}\\nzq\\n\"]"),
                     "[\"\\n[redacted: private key]\\n\"]",
+                ),
+                (
+                    format!("[\"\\r\\n{first}\\r\\n{line}\\r\\n{line}\\r\\n\"]"),
+                    "[\"\\r\\n[redacted: private key]\\r\\n\"]",
+                ),
+                (
+                    format!("[\"\\\\n{first}\\\\n{line}\\\\n\"]"),
+                    "[\"\\\\n[redacted: private key]\\\\n\"]",
                 ),
                 (format!("{first}\n{line}\n-----END PRIVATE KEY-----"), "[redacted: private key]"),
                 (format!("{first}\ndone\n"), "[redacted: private key]\ndone\n"),

@@ -21,6 +21,7 @@ pub use decide::{EffectPresence, MAIL, PathUse, Ruling};
 pub(crate) use decide::{WRITERS, resolve_path, resolve_word};
 pub(in crate::governance) use offer::can_offer_act;
 
+use super::shell::ShellWord;
 use compiled::CompiledPatterns;
 use parse::{RuleKind, RulePathPattern};
 
@@ -110,6 +111,19 @@ pub struct RuleContext {
 }
 
 impl RuleContext {
+    /// The words of a command with whole paths of the workspace as they are written from its top: who names what
+    /// lies in it so leads nowhere else.
+    fn written_from_top(&self, words: &[ShellWord]) -> Vec<ShellWord> {
+        let roots = std::iter::once(&self.workspace).chain(&self.added_folders);
+        let roots = roots.map(|root| root.trim_end_matches('/')).filter(|root| !root.is_empty());
+        let roots: Vec<&str> = roots.collect();
+        let written = |word: &ShellWord| {
+            let text = roots.iter().fold(word.text.clone(), |text, root| shorten_root(&text, root));
+            ShellWord { text, ..word.clone() }
+        };
+        words.iter().map(written).collect()
+    }
+
     /// The part of an absolute `path` below the added folder that it lies in, the innermost one; empty
     /// for that folder itself, `None` where it lies in none.
     pub fn below_added_folder<'p>(&self, path: &'p str) -> Option<&'p str> {
@@ -119,6 +133,24 @@ impl RuleContext {
         };
         self.added_folders.iter().filter_map(below).min_by_key(|rest| rest.len())
     }
+}
+
+/// `text` with a dot for `root` wherever a path begins with it: alone, behind a sign, behind letters of an option.
+fn shorten_root(text: &str, root: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(root) {
+        let behind = &rest[at + root.len()..];
+        out.push_str(&rest[..at]);
+        let is_option = out.strip_prefix('-').is_some_and(|letters| {
+            !letters.is_empty() && letters.chars().all(|letter| letter.is_ascii_alphabetic())
+        });
+        // Behind anything else it is a part of another path: `../work` of a root `/work`.
+        let begins = out.is_empty() || out.ends_with(['=', ';', ',']) || is_option;
+        let ends = behind.is_empty() || behind.starts_with(['/', ';', ',']);
+        out.push_str(if begins && ends { "." } else { root });
+        rest = behind;
+    }
+    out + rest
 }
 
 /// A rule that cannot be used: where it stands, what it says, what is wrong, what to do.

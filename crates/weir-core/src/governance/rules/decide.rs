@@ -2,7 +2,7 @@
 
 use super::compiled::WhichRules;
 use super::parse::{HostPattern, MailPattern, RuleKind, RulePathPattern, ShellPattern};
-use super::{Rule, RuleAction, RuleSet};
+use super::{Rule, RuleAction, RuleContext, RuleSet};
 use crate::governance::shell::{
     self, CommandLine, CommandPart, CommandReach, ReadCommand, ShellWord,
 };
@@ -429,7 +429,7 @@ impl RuleSet {
             if !stays || (!confined && !part.is_settled()) {
                 return Ruling::Silent;
             }
-            let ruled = allow().find(|rule| allows_part(rule, part));
+            let ruled = allow().find(|rule| allows_part(rule, part, &self.context));
             match ruled {
                 Some(rule) => used.push(rule),
                 None if shell::is_reader(part, confined)
@@ -501,13 +501,18 @@ fn strongest_ruling<'a>(rules: impl Iterator<Item = &'a Rule>) -> Ruling<'a> {
 
 /// Whether an allow rule matches one part, precisely: as it is, or without what only sets its
 /// circumstances.
-fn allows_part(rule: &Rule, part: &CommandPart) -> bool {
+fn allows_part(rule: &Rule, part: &CommandPart, context: &RuleContext) -> bool {
     let words = part.assignments.is_empty().then_some(part.words.as_slice());
     let texts = [words, shell::unwrap_command(part)];
-    texts.into_iter().flatten().any(|words| allows_words(rule, words, part))
+    texts.into_iter().flatten().any(|words| allows_words(rule, words, part, context))
 }
 
-fn allows_words(rule: &Rule, words: &[ShellWord], part: &CommandPart) -> bool {
+fn allows_words(
+    rule: &Rule,
+    words: &[ShellWord],
+    part: &CommandPart,
+    context: &RuleContext,
+) -> bool {
     let begins = |wanted: &[String]| {
         let literal = |(wanted, word): (&String, &ShellWord)| !word.expands && *wanted == word.text;
         words.len() >= wanted.len() && wanted.iter().zip(words).all(literal)
@@ -515,7 +520,7 @@ fn allows_words(rule: &Rule, words: &[ShellWord], part: &CommandPart) -> bool {
     match &rule.kind {
         // Who agreed to a program did not agree to another that an option names.
         RuleKind::Shell(ShellPattern::Prefix(prefix)) => {
-            begins(prefix) && !shell::runs_by_option(words, prefix.len())
+            begins(prefix) && !shell::runs_by_option(&context.written_from_top(words), prefix.len())
         }
         RuleKind::Shell(ShellPattern::Exact { text, words: exact }) => {
             let same_words =

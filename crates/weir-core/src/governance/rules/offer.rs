@@ -4,7 +4,7 @@
 //! subcommand, one file, one host. Not here: how long they hold.
 
 use super::decide::{EffectPresence, MAIL, Ruling};
-use super::{Rule, RuleAction, RuleOrigin, RuleSet};
+use super::{Rule, RuleAction, RuleContext, RuleOrigin, RuleSet};
 use crate::governance::grants;
 use crate::governance::shell::{self, CommandPart};
 use crate::tool::{
@@ -50,7 +50,7 @@ impl RuleSet {
                 }
             }
             for command in &effects.commands {
-                match of_command(command) {
+                match of_command(command, &self.context) {
                     Some(offered) => texts.extend(offered),
                     None => return Vec::new(),
                 }
@@ -164,7 +164,7 @@ fn act_rule(tool: &str, act: &ActEffect) -> Option<String> {
 }
 
 /// A rule for each part that needs one; where a part has no useful beginning, the line as it is.
-fn of_command(command: &CommandEffect) -> Option<Vec<String>> {
+fn of_command(command: &CommandEffect, context: &RuleContext) -> Option<Vec<String>> {
     let confined = !command.has_network();
     let line = shell::parse_command_line(&command.command);
     let whole = || line.is_plain().then(|| vec![format!("Shell({})", command.command.trim())]);
@@ -172,7 +172,8 @@ fn of_command(command: &CommandEffect) -> Option<Vec<String>> {
         return whole();
     }
     let needs = line.parts.iter().filter(|part| !is_free(part, confined));
-    let offered: Option<Vec<String>> = needs.map(command_prefix_rule).collect();
+    let offered: Option<Vec<String>> =
+        needs.map(|part| command_prefix_rule(part, context)).collect();
     match offered {
         Some(offered) if !offered.is_empty() => Some(offered),
         _ => whole(),
@@ -186,7 +187,7 @@ fn is_free(part: &CommandPart, confined: bool) -> bool {
 
 /// `Shell(cargo test:*)` for `cargo test --lib`. None for programs whose arguments decide what runs,
 /// and for those that take away.
-fn command_prefix_rule(part: &CommandPart) -> Option<String> {
+fn command_prefix_rule(part: &CommandPart, context: &RuleContext) -> Option<String> {
     let words = shell::unwrap_command(part)?;
     let literal: Vec<&str> =
         words.iter().take_while(|word| !word.expands).map(|word| word.text.as_str()).collect();
@@ -218,7 +219,7 @@ fn command_prefix_rule(part: &CommandPart) -> Option<String> {
     let taken = literal.get(..=count)?;
     let named = taken[1..].iter().all(|word| is_name(word) || *word == "-m");
     // Such a rule would not cover this line.
-    let names_program = shell::runs_by_option(words, taken.len());
+    let names_program = shell::runs_by_option(&context.written_from_top(words), taken.len());
     (named && !names_program).then(|| format!("Shell({}:*)", taken.join(" ")))
 }
 

@@ -304,6 +304,28 @@ fn c3_allow_rules_for_commands_are_precise() {
                 "make -f /tmp/x",
             ],
         ),
+        // A whole path of the workspace leads nowhere else.
+        (
+            &["Shell(make:*)", "Shell(cargo test:*)", "Shell(cmake:*)", "Shell(npm test:*)"],
+            &[
+                "make -C /work/ws/sub all",
+                "make -C/work/ws",
+                "cargo test --manifest-path /work/ws/a/Cargo.toml",
+                "npm test --prefix=/work/ws/web",
+                "cmake -S /work/ws -B /work/ws/build",
+                "cmake '-DCMAKE_MODULE_PATH=/work/ws/a;/work/ws/b' .",
+            ],
+            &[
+                "make -C /work/wsx",
+                "make -C ../work/ws/x",
+                "make -C x/../..//work/ws/x",
+                "make -C /tmp/work/ws/x",
+                "make -C /work/ws/../x",
+                "make SHELL=/work/ws/x",
+                "npm test --prefix=/work",
+                "cmake '-DCMAKE_MODULE_PATH=/work/ws/a;/tmp' .",
+            ],
+        ),
     ];
     for (texts, yes, no) in table {
         let rules = with(RuleAction::Allow, texts);

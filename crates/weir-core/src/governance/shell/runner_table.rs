@@ -19,7 +19,8 @@ pub(super) struct RunnerOptions {
     pub(super) file_letters: &'static str,
     /// Letters that do where they stand first.
     pub(super) file_first: &'static str,
-    /// It takes no long option cut short: what looks like one is another.
+    /// It takes no long option cut short: what looks like one is another. How such a one is written, with dashes
+    /// or capital letters between its words, is all the same.
     pub(super) is_exact: bool,
 }
 
@@ -63,14 +64,36 @@ pub(super) const RUNNERS: &[RunnerOptions] = &[
     RunnerOptions {
         long: &["--init-script"],
         first: "I",
-        files: &["--build-file", "--settings-file", "--project-dir", "--include-build"],
-        file_first: "bcp",
+        inside: &["agentpath", "javaagent", "-dorg.gradle.java.home"],
+        files: &[
+            "--build-file",
+            "--gradle-user-home",
+            "--include-build",
+            "--project-dir",
+            "--settings-file",
+        ],
+        file_first: "bcgp",
         ..options_of(&["gradle", "gradlew"])
     },
     RunnerOptions {
-        inside: &["exec:", "-dexec."],
-        files: &["--file", "--settings", "--global-settings"],
-        file_first: "fs",
+        inside: &[
+            "exec:",
+            "-dexec.",
+            "-djvm=",
+            "-dmaven.compiler.executable",
+            "-dmaven.ext.class.path",
+            "javaagent",
+        ],
+        files: &[
+            "-gs",
+            "-gt",
+            "--file",
+            "--global-settings",
+            "--global-toolchains",
+            "--settings",
+            "--toolchains",
+        ],
+        file_first: "fst",
         ..options_of(&["mvn", "mvnw"])
     },
     RunnerOptions {
@@ -95,9 +118,28 @@ pub(super) const RUNNERS: &[RunnerOptions] = &[
     },
     RunnerOptions {
         long: &["--script-shell", "--node-options", "--git"],
-        files: &["--prefix", "--dir", "--cwd"],
+        // The last one begins like `--global`.
+        inside: &["--config.script-shell", "--config.node-options", "--globalconfig"],
+        files: &["--prefix", "--dir", "--cwd", "--userconfig", "--use-yarnrc"],
         file_first: "C",
-        ..options_of(&["npm", "pnpm", "yarn", "bun"])
+        ..options_of(&["npm", "pnpm", "yarn"])
+    },
+    RunnerOptions {
+        files: &["--config", "--cwd", "--import", "--preload", "--require"],
+        file_first: "cr",
+        ..options_of(&["bun"])
+    },
+    RunnerOptions {
+        inside: &[
+            "customafter",
+            "custombefore",
+            "directorybuildpropspath",
+            "directorybuildtargetspath",
+            "toolexe=",
+            "toolpath=",
+        ],
+        files: &["--settings", "--test-adapter-path"],
+        ..options_of(&["dotnet"])
     },
     RunnerOptions {
         long: &["--execute", "--execute-print", "--execute-continue"],
@@ -107,7 +149,9 @@ pub(super) const RUNNERS: &[RunnerOptions] = &[
         ..options_of(&["rake"])
     },
     RunnerOptions {
-        long: &["-wrapper", "-fplugin", "-specs"],
+        long: &["-wrapper", "-fplugin", "-fpass-plugin", "-specs", "-load"],
+        files: &["-fuse-ld", "--ld-path"],
+        file_first: "B",
         ..options_of(&["gcc", "g++", "cc", "c++", "clang", "clang++"])
     },
     // What checks and tests.
@@ -154,10 +198,19 @@ pub(super) const RUNNERS: &[RunnerOptions] = &[
         ..exact_options_of(&["stylelint"])
     },
     RunnerOptions {
+        long: &["--typecheck.checker"],
         files: &[
+            "--browser.provider",
             "--config",
+            "--coverage.customProviderModule",
+            "--dir",
+            "--env",
             "--environment",
+            "--filter",
             "--globalSetup",
+            "--globalTeardown",
+            "--preset",
+            "--projects",
             "--reporter",
             "--reporters",
             "--resolver",
@@ -166,15 +219,32 @@ pub(super) const RUNNERS: &[RunnerOptions] = &[
             "--runner",
             "--setupFiles",
             "--setupFilesAfterEnv",
+            "--snapshotEnvironment",
+            "--snapshotSerializers",
             "--testEnvironment",
+            "--testResultsProcessor",
             "--testRunner",
+            "--testSequencer",
             "--transform",
+            "--watchPlugins",
+            "--workspace",
         ],
         file_first: "cr",
         ..exact_options_of(&["jest", "vitest"])
     },
     RunnerOptions {
-        files: &["--config", "--file", "--import", "--loader", "--reporter", "--require", "--ui"],
+        long: &["--node-option"],
+        first: "n",
+        files: &[
+            "--config",
+            "--experimental-loader",
+            "--file",
+            "--import",
+            "--loader",
+            "--reporter",
+            "--require",
+            "--ui",
+        ],
         file_first: "rRu",
         ..exact_options_of(&["mocha"])
     },
@@ -184,7 +254,7 @@ pub(super) const RUNNERS: &[RunnerOptions] = &[
         ..options_of(&["rspec"])
     },
     RunnerOptions {
-        files: &["--require", "--config"],
+        files: &["--require", "--config", "--plugin"],
         file_first: "rc",
         ..options_of(&["rubocop"])
     },
@@ -207,6 +277,10 @@ pub(super) const RUNNERS: &[RunnerOptions] = &[
     RunnerOptions { long: &["--compress-program"], ..options_of(&["sort"]) },
     RunnerOptions { long: &["--filter"], ..options_of(&["split"]) },
 ];
+
+/// What loads code into a compiler, or runs it by way of another program, in the options that it is given.
+pub(super) const COMPILER_PLUGINS: &[&str] =
+    &["-fplugin=", "-fpass-plugin=", "-wrapper", "-specs=", "-Xclang"];
 
 /// Programs that run another one by its name, which stands among their own words: its options count.
 pub(super) const LAUNCHERS: &[&str] = &[

@@ -8,8 +8,8 @@ use super::ShellWord;
 use super::git_options::{GitOptionTarget, git_option_target};
 use super::reach::{command_in_option, head_name};
 use super::runner_table::{
-    CMAKE_FILES, CMAKE_PROGRAMS, GIT_BEFORE, GIT_VALUES, LAUNCHERS, MAKE_PROGRAMS, RUNNERS,
-    RunnerOptions, SSH_OPTIONS, SSH_SETTINGS, SshOptions,
+    CMAKE_FILES, CMAKE_PROGRAMS, COMPILER_PLUGINS, GIT_BEFORE, GIT_VALUES, LAUNCHERS,
+    MAKE_PROGRAMS, RUNNERS, RunnerOptions, SSH_OPTIONS, SSH_SETTINGS, SshOptions,
 };
 
 /// Shortest beginning of a long option that is taken for it: many programs take them cut short.
@@ -64,7 +64,11 @@ fn is_told(program: &str, words: &[ShellWord]) -> bool {
 fn launched_program(words: &[ShellWord], agreed: usize) -> Option<usize> {
     let is_known =
         |word: &ShellWord| RUNNERS.iter().any(|known| known.programs.contains(&head_name(word)));
-    let launches = LAUNCHERS.contains(&head_name(words.first()?));
+    let name = head_name(words.first()?);
+    // `python3.12` too.
+    let is_python =
+        name.strip_prefix("python3.").is_some_and(|version| version.parse::<u8>().is_ok());
+    let launches = is_python || LAUNCHERS.contains(&name);
     (1..agreed.min(words.len())).find(|at| launches && is_known(&words[*at]))
 }
 
@@ -134,7 +138,7 @@ impl RunnerOptions {
     /// Whether `text` is one of these long options.
     fn names_option(&self, text: &str, options: &[&str]) -> bool {
         match self.is_exact {
-            true => options.contains(&text.split('=').next().unwrap_or(text)),
+            true => options.iter().any(|option| is_written_like(text, option)),
             false => options.iter().any(|option| is_long(text, option)),
         }
     }
@@ -170,8 +174,10 @@ impl RunnerOptions {
         match value {
             None => false,
             // It is the next word.
-            Some("") => words.get(at + 1).is_none_or(|next| next.expands || !is_inside(&next.text)),
-            Some(value) => word.expands || !is_inside(value),
+            Some("") => {
+                words.get(at + 1).is_none_or(|next| next.expands || !are_inside(&next.text))
+            }
+            Some(value) => word.expands || !are_inside(value),
         }
     }
 }
@@ -183,6 +189,22 @@ fn is_inside(path: &str) -> bool {
         && !path.starts_with(['-', '/'])
         && path.chars().all(is_plain)
         && path.split('/').all(|part| part != "..")
+}
+
+/// The same of each path of a list.
+fn are_inside(paths: &str) -> bool {
+    paths.split(',').all(is_inside)
+}
+
+/// Whether `text` is this long option, with its value or without, however its words are put together.
+fn is_written_like(text: &str, option: &str) -> bool {
+    let Some(name) = text.split('=').next().and_then(|name| name.strip_prefix("--")) else {
+        return false;
+    };
+    let letters = |text: &str| -> String {
+        text.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect()
+    };
+    letters(name) == letters(option)
 }
 
 /// Whether `text` is a long option, whole or cut short, with its value or without. One with a single dash
@@ -263,6 +285,9 @@ fn is_program_of_make(text: &str) -> bool {
     name.ends_with('!')
         || MAKE_PROGRAMS.contains(&name.trim_end_matches([':', '+', '?']))
         || value.contains(['$', '`', ';', '|', '&', '\n'])
+        || value.split_whitespace().any(|option| {
+            COMPILER_PLUGINS.iter().any(|known| option.trim_start_matches('"').starts_with(known))
+        })
 }
 
 #[cfg(test)]
@@ -285,6 +310,7 @@ mod tests {
             ("make test SHELL=./x", 2),
             ("make X!=id", 1),
             ("make 'V=$(shell id)'", 1),
+            ("make 'CFLAGS=-O2 -fplugin=./x.so'", 1),
             ("git push --receive-pack=./x", 2),
             ("git push --exec ./x", 2),
             ("git fetch --upload=./x", 2),
@@ -367,6 +393,28 @@ mod tests {
             ("rake -e 'system \"id\"'", 1),
             ("rspec -r /tmp/x", 1),
             ("bundle exec rspec -I /tmp/x", 3),
+            ("python3.12 -m pytest -p evil", 3),
+            ("jest --setup-files /tmp/x.js", 1),
+            ("jest --root-dir=../x", 1),
+            ("npx jest --test-environment=/tmp/x.js", 2),
+            ("jest --env=/tmp/x.js", 1),
+            ("vitest --global-setup ../x.ts", 1),
+            ("vitest --typecheck.checker=./x", 1),
+            ("vitest --coverage.custom-provider-module=/tmp/x.js", 1),
+            ("mocha -n require=/tmp/x.js", 1),
+            ("mocha --node-option=require=/tmp/x.js", 1),
+            ("jest --reporters=default,/tmp/x.js", 1),
+            ("bun test --preload /tmp/x.ts", 2),
+            ("npm test --userconfig=/tmp/x", 2),
+            ("npm test --globalconfig=/tmp/x", 2),
+            ("pnpm run lint --config.script-shell=./x", 3),
+            ("dotnet test --test-adapter-path /tmp/x", 2),
+            ("dotnet build -p:CustomBeforeMicrosoftCommonTargets=/tmp/x.targets", 2),
+            ("gradle -Dorg.gradle.jvmargs=-javaagent:/tmp/x.jar test", 1),
+            ("gradle -g /tmp/x test", 1),
+            ("mvn -Dmaven.ext.class.path=/tmp/x.jar test", 1),
+            ("mvn -gs /tmp/x.xml test", 1),
+            ("rubocop --plugin /tmp/x", 1),
         ] {
             assert!(runs(line, agreed), "{line}");
         }
@@ -454,6 +502,16 @@ mod tests {
             ("prettier --check .", 1),
             ("rspec -c -fd spec", 1),
             ("rubocop -A -c .rubocop.yml", 1),
+            ("pylint --load-plugins=pylint_django,pylint_celery src", 1),
+            ("vitest --reporter=default,junit --environment jsdom", 1),
+            ("jest --env=jsdom --root-dir=web --no-config", 1),
+            ("npm install --global", 2),
+            ("bun test --coverage -r ./setup.ts", 2),
+            ("dotnet test --settings ci.runsettings --logger 'console;verbosity=normal'", 2),
+            ("gradle -Dorg.gradle.jvmargs=-Xmx2g --info --build-cache test", 1),
+            ("mvn -T 4 -ntp -Dtest=X test", 1),
+            ("make 'CFLAGS=-O2 -g' DIR=api-specs TARGET=boot-loader", 1),
+            ("cc -fuse-ld=lld -Wall a.c", 1),
             ("mypy --strict --config-file ci/mypy.ini src", 1),
             ("make -C sub -j4 -I inc all", 1),
             ("make --debug --ignore-errors", 1),

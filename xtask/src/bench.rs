@@ -18,6 +18,7 @@ mod agents;
 mod compare;
 mod context;
 mod figures;
+mod files;
 mod house;
 pub(crate) mod instructions;
 mod model;
@@ -67,6 +68,9 @@ pub(crate) struct BenchArgs {
     /// Measure so many scheduled agents that are due in the same second, and nothing else
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     agents: Option<u32>,
+    /// Measure calls in a workspace of so many files, and nothing else (Q24; 1000000 takes minutes)
+    #[arg(long, value_name = "N", conflicts_with = "agents", value_parser = clap::value_parser!(u32).range(1000..))]
+    files: Option<u32>,
     /// Measure the server under load, and nothing else (minutes)
     #[arg(long)]
     server: bool,
@@ -134,12 +138,13 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let before = args.compare.as_deref().map(compare::read_kept).transpose()?;
     let place = args.folder.clone().unwrap_or_else(std::env::temp_dir);
     let house = House::build(&binary, &place, args.turns.max(turns::TURNS))?;
-    let mut rows = match args.agents {
-        Some(count) => agents::rows(&house, count)?,
-        None if args.programs => program::rows(&house, args.runs)?,
-        None if args.tui => tui::rows(&house, args.runs)?,
-        None if args.server => server::rows(&house, &args.load())?,
-        None => all_rows(&house, root, &binary, args)?,
+    let mut rows = match (args.agents, args.files) {
+        (Some(count), _) => agents::rows(&house, count)?,
+        (None, Some(count)) => files::rows(&house, count)?,
+        (None, None) if args.programs => program::rows(&house, args.runs)?,
+        (None, None) if args.tui => tui::rows(&house, args.runs)?,
+        (None, None) if args.server => server::rows(&house, &args.load())?,
+        (None, None) => all_rows(&house, root, &binary, args)?,
     };
     rows.sort_by_key(|row| row.id.trim_start_matches('Q').parse::<u32>().unwrap_or(u32::MAX));
     if args.programs && std::env::var_os("UPDATE").is_some() {

@@ -118,8 +118,8 @@ impl<'de> Visitor<'de> for BlockVisitor {
             if fields.is_empty() {
                 return kind.read_fields(MapAccessDeserializer::new(rest));
             }
-            while let Some(FieldName(name)) = rest.next_key()? {
-                gather_field(&mut fields, name, &mut rest)?;
+            while let Some(name) = rest.next_key::<String>()? {
+                gather_field(&mut fields, name.into(), &mut rest)?;
             }
             return kind.read_fields(Value::Object(fields)).map_err(A::Error::custom);
         }

@@ -329,7 +329,7 @@ mod tests {
             check_browser_value(SettingScope::Installation, key, &value(json)).expect_err("refused")
         };
         assert!(why("limits.max_iterations", json!(0)).contains("no run could begin"));
-        assert!(why("limits.max_iterations", json!("x")).contains("expected u32"));
+        assert!(why("limits.max_iterations", json!("x")).contains("write a whole number"));
         assert!(why("prompt.timezone", json!("Mars")).contains("no known time zone"));
         assert!(why("limits", json!({})).contains("no setting limits"));
         assert!(why("limits.nothing", json!(1)).contains("no setting"));

@@ -181,7 +181,7 @@ fn r7_a_run_in_the_background_that_is_killed_at_any_moment_does_nothing_twice() 
             let input = json!({ "path": name, "content": "one\n" });
             format!("delay: {delay}\ncalls: append_to_file {input}\n\n")
         };
-        format!("{}{}delay: {delay}\nsays: Done.\n", append("a.txt"), append("b.txt"))
+        format!("{}{}delay: {delay}\nsays: Done.\n", append("one.txt"), append("two.txt"))
     };
     let mut taken_up = 0;
     for kind in MOMENTS {
@@ -209,7 +209,7 @@ fn r7_a_run_in_the_background_that_is_killed_at_any_moment_does_nothing_twice() 
             assert_eq!(again["session"], id.as_str(), "{kind}: the same session");
             wait_for_status(&house, &id, "completed");
         }
-        for name in ["work/a.txt", "work/b.txt"] {
+        for name in ["work/one.txt", "work/two.txt"] {
             assert_eq!(house.read(name).as_deref(), Some("one\n"), "{kind}: {name}");
         }
         assert_eq!(house.facts_of_kind(&id, "input.accepted").len(), 1, "{kind}: said once");

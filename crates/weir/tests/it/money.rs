@@ -220,7 +220,9 @@ fn r11_nonsense_is_no_price_and_no_cap() {
         ("[models.\"a/b\"]\npriced_on = \"soon\"", "priced_on"),
     ] {
         house.write("config/weir/config.toml", line);
-        let output = house.run(&["usage"]);
+        let shown = house.run(&["usage"]);
+        assert!(shown.status == 0 && shown.err.contains(why), "what shows goes on: {shown:?}");
+        let output = house.run(&["config", "get", "model"]);
         assert!(output.status == 2 && output.err.contains(why), "{line}: {output:?}");
         assert!(output.err.contains("config.toml"), "it names the place: {output:?}");
     }

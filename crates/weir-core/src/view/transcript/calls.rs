@@ -134,7 +134,9 @@ impl CallEntry {
 
     /// Whether nothing more will be told of it or of its sub-agents.
     pub(super) fn is_settled(&self) -> bool {
-        self.stage.is_over() && self.agents.iter().all(|agent| agent.ended.is_some())
+        // A call that was denied is over for whoever looks; what it came to is told after that.
+        let is_told = self.finished.is_some() || self.stage == CallStage::Unknown;
+        is_told && self.agents.iter().all(|agent| agent.ended.is_some())
     }
 
     /// Whether it runs, and not only waits for the person with its sub-agent.

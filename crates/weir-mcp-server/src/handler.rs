@@ -27,7 +27,7 @@ use crate::asking::is_newest;
 use crate::folders::{AskedFolders, KnownFolders, ask_folders};
 use crate::following::{CallScene, follow_call, resume_call};
 use crate::logging::{ConnectionLog, LogTeller};
-use crate::params::describe_wrong_params;
+use crate::params::{describe_wrong_params, is_removed_method};
 use crate::prompting::{QUESTIONS_MAX, answer_prompt};
 use crate::subscribing::{LISTENERS_MAX, Subscriptions, accepted_filter, tell_listener};
 use crate::translate::{
@@ -214,10 +214,12 @@ impl ServerHandler for McpHandler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let CustomRequest { method, params, .. } = request;
-        Err(match describe_wrong_params(&method, params.as_ref()) {
+        let is_there = !(is_newest(&context) && is_removed_method(&method));
+        let why = is_there.then(|| describe_wrong_params(&method, params.as_ref())).flatten();
+        Err(match why {
             Some(why) => ErrorData::invalid_params(why, None),
             None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
         })

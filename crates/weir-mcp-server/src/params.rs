@@ -16,6 +16,15 @@ use serde_json::{Value, from_value, json};
 /// The request that begins a connection.
 pub(crate) const INITIALIZE: &str = "initialize";
 
+/// Methods that the revision without a handshake has no more.
+const REMOVED_METHODS: [&str; 5] =
+    [INITIALIZE, "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+
+/// Whether the revision without a handshake has no such method, which older ones had.
+pub(crate) fn is_removed_method(method: &str) -> bool {
+    REMOVED_METHODS.contains(&method)
+}
+
 /// Characters of a reason: it may quote what the client sent.
 const REASON_CHARS_MAX: usize = 300;
 
@@ -77,5 +86,14 @@ mod tests {
         let why = describe_wrong_params("logging/setLevel", Some(&long)).expect("there is such");
         assert!(why.len() < 400, "{why}");
         assert_eq!(describe_wrong_params("tools/sing", Some(&json!({}))), None);
+    }
+
+    #[test]
+    fn r2_what_the_newest_revision_has_no_more_is_known_from_what_it_has() {
+        let named = |method: &str| describe_wrong_params(method, Some(&json!(5))).is_some();
+        assert!(REMOVED_METHODS.iter().all(|method| named(method) && is_removed_method(method)));
+        for method in ["tools/call", "server/discover", "subscriptions/listen", "tools/list"] {
+            assert!(!is_removed_method(method), "{method}");
+        }
     }
 }

@@ -43,8 +43,10 @@ pub struct ContextMeter {
     /// Calls made in the whole session: what is not in view can be recalled.
     pub calls: u64,
     /// Tools that are named only, and those of them that were loaded.
+    #[schemars(with = "Vec<usize>")]
     pub deferred: (usize, usize),
     /// Tokens of the largest tools, by name.
+    #[schemars(with = "Vec<Vec<serde_json::Value>>")]
     pub largest_tools: Vec<(String, u64)>,
 }
 

@@ -13,6 +13,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 use weir_core::effect::Effect;
 use weir_core::event::{CallFinished, CancelCause, Event};
 use weir_core::governance::filter::mask_text;
@@ -473,7 +474,10 @@ impl SessionLoop {
                 continue;
             }
             let cancel = CancellationToken::new();
-            if let Some(work) = self.effect_future(&effect, cancel.clone()) {
+            if let Some(mut work) = self.effect_future(&effect, cancel.clone()) {
+                if matches!(effect, Effect::Ask { .. }) {
+                    work = Box::pin(on_own_task(work));
+                }
                 self.in_flight.insert(effect.clone(), cancel);
                 self.flying.push(Box::pin(async move { (effect, work.await) }));
             }
@@ -776,6 +780,19 @@ async fn await_write<T>(writing: &mut Option<BoxFuture<'static, T>>) -> Option<T
     match writing {
         Some(write) => Some(write.await),
         None => None,
+    }
+}
+
+/// A worker that streams, on a task of its own: each piece wakes that task, and not the loop with all that
+/// it waits for (Q19). It ends where it stands when this is dropped.
+async fn on_own_task(work: BoxFuture<'static, WorkerOutcome>) -> WorkerOutcome {
+    match AbortOnDropHandle::new(tokio::spawn(work)).await {
+        Ok(outcome) => outcome,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The program ends.
+            Err(_) => std::future::pending().await,
+        },
     }
 }
 

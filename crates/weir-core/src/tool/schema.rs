@@ -8,7 +8,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -16,8 +17,7 @@ use serde_json::value::RawValue;
 ///
 /// Its text is kept beside the tree, because it is written far more often than it is looked into: into
 /// each journal, and as bytes of a prompt. The tree of one that came as text is made when it is asked for.
-#[derive(Clone, Deserialize)]
-#[serde(from = "Value")]
+#[derive(Clone)]
 pub struct InputSchema(Arc<SharedSchema>);
 
 struct SharedSchema {
@@ -55,6 +55,16 @@ impl From<Value> for InputSchema {
     fn from(value: Value) -> InputSchema {
         let text = serde_json::value::to_raw_value(&value).expect("a value is JSON");
         InputSchema::from_parts(Cow::Owned(text), value.into())
+    }
+}
+
+/// What a journal or a snapshot told is mostly only written again, and the tree has many times the bytes of
+/// its text: it is made where somebody looks into it (Q18).
+impl<'de> Deserialize<'de> for InputSchema {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<InputSchema, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let text = serde_json::value::to_raw_value(&value).map_err(D::Error::custom)?;
+        Ok(InputSchema::from_parts(Cow::Owned(text), OnceLock::new()))
     }
 }
 
@@ -108,7 +118,10 @@ mod tests {
         assert!(std::ptr::eq::<Value>(&*schema.clone(), &*schema), "a copy costs nothing");
         let text = serde_json::to_string(&schema).expect("JSON");
         assert_eq!(text, value.to_string());
-        assert_eq!(serde_json::from_str::<InputSchema>(&text).expect("JSON"), schema);
+        let told = serde_json::from_str::<InputSchema>(&text).expect("JSON");
+        assert_eq!(told, schema);
+        assert!(told.0.value.get().is_none(), "nobody has looked into it");
+        assert_eq!(*told, value);
     }
     #[test]
     fn q1_a_schema_that_came_as_text_is_the_same_one_and_written_as_it_stands() {

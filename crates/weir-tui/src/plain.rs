@@ -179,7 +179,7 @@ pub(crate) async fn run_talk<W: AsyncWrite + Unpin>(
                 LoopEvent::Printed(done.map_err(PlainError::Write)?)
             }
             heard = news.recv(), if room => LoopEvent::News(heard),
-            line = lines.next(), if reads && room && late.is_none() && talk.takes_lines() => {
+            line = lines.next(), if reads && room && late.is_none() && asked.takes_lines(&talk) => {
                 LoopEvent::Line(line)
             }
             () = sleep_until(late.unwrap_or_else(Instant::now)), if late.is_some() => {
@@ -240,14 +240,24 @@ impl ReadableAsks {
         printing: &PrintBuffer,
         lines: &mut LineSource,
     ) {
-        if self.0 != talk.ask_print_count() && !printing.is_owed() {
+        if !self.is_readable(talk) && !printing.is_owed() {
             self.0 = talk.ask_print_count();
             lines.mark_asked();
         }
     }
 
+    /// Whether the next line is taken now. Nobody knows when a line of a file or a pipe was written: it
+    /// is left there until what asks can be read, so that the same lines always do the same.
+    fn takes_lines(&self, talk: &PlainTalk) -> bool {
+        talk.takes_lines() && (talk.is_at_terminal() || self.is_readable(talk))
+    }
+
     fn typing_start(&self, talk: &PlainTalk, line: &TypedLine) -> TypingStart {
-        if self.0 == talk.ask_print_count() { line.begun } else { TypingStart::Before }
+        if self.is_readable(talk) { line.begun } else { TypingStart::Before }
+    }
+
+    fn is_readable(&self, talk: &PlainTalk) -> bool {
+        self.0 == talk.ask_print_count()
     }
 }
 

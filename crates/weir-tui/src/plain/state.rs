@@ -183,6 +183,11 @@ impl PlainTalk {
                 || !(self.is_busy() || self.has_wishes()))
     }
 
+    /// Whether lines come from a terminal.
+    pub(super) fn is_at_terminal(&self) -> bool {
+        self.options.terminal
+    }
+
     /// Prints lines, made safe and in the colour of the voice.
     pub(super) fn print_lines(&mut self, voice: LineVoice, text: &str) {
         if take(&mut self.prompted) {

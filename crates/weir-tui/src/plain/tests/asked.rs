@@ -125,6 +125,19 @@ async fn f1_with_nobody_left_what_cannot_be_told_ends_the_run_and_then_the_talk(
 }
 
 #[tokio::test]
+async fn f1_a_line_of_a_pipe_waits_until_what_it_answers_can_be_read() {
+    let mut t = Table::opened(PlainOptions { terminal: false, ..options(false) }).await;
+    t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+    t.hold_paper();
+    t.fact("approval.requested", approval("s-a1", "c1", "Run cargo test")).await;
+    t.line("once").await;
+    assert_eq!(t.wished(), []);
+    t.release_paper();
+    t.signal(Signal::Text, "t1", "Meanwhile.").await;
+    assert_eq!(t.wished(), [decide("s-a1", Decision::Once, None)]);
+}
+
+#[tokio::test]
 async fn f1_quit_from_a_pipe_works_off_what_is_under_way_and_hears_nothing_after_it() {
     let mut t = Table::opened(PlainOptions { terminal: false, ..options(false) }).await;
     for line in ["do it", "/quit", "and more", "/quit"] {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
@@ -26,7 +27,7 @@ use crate::run::FaceExit;
 
 /// What was printed.
 #[derive(Clone, Default)]
-pub(super) struct Paper(Arc<Mutex<Vec<u8>>>);
+pub(super) struct Paper(Arc<Mutex<Vec<u8>>>, Arc<AtomicBool>);
 
 impl AsyncWrite for Paper {
     fn poll_write(
@@ -38,7 +39,8 @@ impl AsyncWrite for Paper {
         Poll::Ready(Ok(bytes.len()))
     }
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+        // It is asked again at whatever happens next.
+        if self.1.load(Ordering::Relaxed) { Poll::Pending } else { Poll::Ready(Ok(())) }
     }
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
@@ -184,6 +186,16 @@ impl Table {
         let text = self.printed();
         self.paper.0.lock().expect("nobody panics").clear();
         text
+    }
+
+    /// From now on nobody can read what is printed.
+    pub(super) fn hold_paper(&self) {
+        self.paper.1.store(true, Ordering::Relaxed);
+    }
+
+    /// It can be read again, from the next thing that happens.
+    pub(super) fn release_paper(&self) {
+        self.paper.1.store(false, Ordering::Relaxed);
     }
 
     /// The other end goes.

@@ -28,6 +28,7 @@ mod files;
 mod letters;
 mod lists;
 mod lookup;
+mod pause_watch;
 mod reports;
 mod say;
 mod shell;

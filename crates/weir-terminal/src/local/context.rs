@@ -10,6 +10,7 @@ use weir_install::wiring::{self, SessionOverrides};
 use weir_tui::link::{NoticeTone, UiUpdate};
 
 use super::files::FileIndex;
+use super::pause_watch::PauseWatch;
 use super::shell::ShellCommands;
 use super::shown_session::ShownSession;
 
@@ -30,6 +31,8 @@ pub(super) struct LocalContext {
     pub(super) files: FileIndex,
     /// There is a store from now on.
     pub(super) stored: Notify,
+    /// The task that watches the kill switch.
+    pub(super) pause_watch: PauseWatch,
     /// Places for what is looked up.
     pub(super) lookups: Arc<Semaphore>,
     news: mpsc::Sender<UiUpdate>,
@@ -57,6 +60,7 @@ impl LocalContext {
             flags,
             leaving: CancellationToken::new(),
             stored: Notify::new(),
+            pause_watch: PauseWatch::default(),
             lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)),
             news,
             shown: Mutex::new(shown),

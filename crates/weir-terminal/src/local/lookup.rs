@@ -188,11 +188,18 @@ pub(super) async fn watch_pause(context: Arc<LocalContext>) {
             true => context.cx.local_store().ok(),
             false => None,
         };
-        match store {
-            Some(store) => store.pause_changed().await,
-            None => context.stored.notified().await,
+        let changed = async {
+            match store {
+                Some(store) => store.pause_changed().await,
+                None => context.stored.notified().await,
+            }
+        };
+        tokio::select! {
+            () = changed => (),
+            () = context.pause_watch.wait_until_wanted() => (),
         }
         let Ok(now) = about::describe_pause(&context.cx).await else {
+            context.pause_watch.mark_told();
             // A database that is in trouble is not asked all the time.
             tokio::time::sleep(LOOK_AGAIN).await;
             continue;
@@ -208,5 +215,6 @@ pub(super) async fn watch_pause(context: Arc<LocalContext>) {
             _ => (),
         }
         known = now;
+        context.pause_watch.mark_told();
     }
 }

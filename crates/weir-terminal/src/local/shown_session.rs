@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use weir_core::event::Event;
+use weir_core::event::{CancelCause, Event};
 use weir_core::ids::{ApprovalId, Seq, SessionId};
 use weir_engine::engine::{Ended, SessionHandle};
 use weir_engine::host::{LiveSession, SessionState, SessionView};
@@ -263,6 +263,9 @@ impl ShownSession {
         if let Some((subject, text)) = self.last_printed(&fact).await {
             context.send_update(UiUpdate::Signal { kind: Shown::Output, subject, text }).await;
         }
+        if fact.seq > self.known && is_end_by_pause(&fact) {
+            context.pause_watch.wait_until_told(&context.leaving).await;
+        }
         let place = context.reserve_update().await;
         let meaning = {
             let mut state = lock_mutex(&self.state);
@@ -292,6 +295,11 @@ impl ShownSession {
             tokio::task::spawn_blocking(move || cx.keep_allow_rules_and_notify(&rules));
         }
     }
+}
+
+/// Whether the kill switch ends a run with it.
+fn is_end_by_pause(fact: &PublishedFact) -> bool {
+    matches!(fact.event.as_ref(), Event::CancelRequested(f) if f.cause == CancelCause::Paused)
 }
 
 /// Tells what happens in the session of a session until it is stopped.

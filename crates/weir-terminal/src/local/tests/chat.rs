@@ -236,3 +236,23 @@ async fn f1_what_was_said_just_before_leaving_is_kept() {
     let heard = was_heard(store.as_ref(), &id, "m3", 0).await;
     assert!(!heard.expect("it can be read"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn l14_the_kill_switch_is_told_before_what_it_ends() {
+    let house = House::new(SLOW);
+    let mut face = house.face().await;
+    face.say("talk").await;
+    face.until("a stream", |news| matches!(news, UiUpdate::Signal { .. })).await;
+    face.wish(UiCommand::Pause(None)).await;
+    let is_of_the_switch = |news: &UiUpdate| match news {
+        UiUpdate::Notice { tone, .. } => *tone == NoticeTone::Bad,
+        UiUpdate::Fact { event, .. } => event.kind() == "cancel.requested",
+        _ => false,
+    };
+    let first = face.until("the kill switch", is_of_the_switch).await;
+    let UiUpdate::Notice { text, .. } = &first else { panic!("{first:?}") };
+    assert!(text.starts_with("Weir is paused"), "{text}");
+    face.fact("cancel.requested").await;
+    assert_eq!(face.finished().await, RunStatus::Paused);
+    face.leave().await;
+}

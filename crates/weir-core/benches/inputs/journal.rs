@@ -84,17 +84,8 @@ pub(crate) fn journal(turns: u32) -> Vec<(Timestamp, Event)> {
             recipe: None,
         }),
     );
-    let context = FilterContext {
-        call: CallId(1),
-        tool: None,
-        secrets: &[],
-        externalize_over: 0,
-        window: 0,
-        externalize_to: "",
-        label: &Label::default(),
-        as_handle: false,
-        withhold: None,
-    };
+    let label = Label::default();
+    let context = FilterContext::of_plain_result(CallId(1), &label);
     for number in 1..=turns {
         let (turn, call) = (TurnId(number), CallId(number));
         let prepared =

@@ -53,6 +53,24 @@ pub struct FilterContext<'a> {
     pub withhold: Option<&'a str>,
 }
 
+impl<'a> FilterContext<'a> {
+    /// For a result with which nothing special is to be done, of a tool of which nothing is known: no key
+    /// is in use, and all of it goes to the model as it is. What tests need of most results.
+    pub fn of_plain_result(call: CallId, label: &'a Label) -> FilterContext<'a> {
+        FilterContext {
+            call,
+            tool: None,
+            secrets: &[],
+            externalize_over: 0,
+            window: 0,
+            externalize_to: "",
+            label,
+            as_handle: false,
+            withhold: None,
+        }
+    }
+}
+
 /// A clean result, and the file that the engine must write for it. If the file cannot be written,
 /// the engine takes [`FilterOutput::whole`] instead (X1).
 #[derive(Debug, Clone, PartialEq)]

@@ -108,17 +108,8 @@ fn fetch_page(played: &mut Played) {
     }
     let links = ResultEffect::Links { links: vec![LINKED.to_owned()] };
     let raw = RawResult { news: vec![links], ..RawResult::ok("A page.") };
-    let context = FilterContext {
-        call,
-        tool: None,
-        secrets: &[],
-        externalize_over: 0,
-        window: 0,
-        externalize_to: "",
-        label: &Label::default(),
-        as_handle: false,
-        withhold: None,
-    };
+    let label = Label::default();
+    let context = FilterContext::of_plain_result(call, &label);
     let clean = filter_result(raw, &context).clean;
     played.answer(EffectAnswer::Returned { call, clean, notes: Vec::new() });
 }

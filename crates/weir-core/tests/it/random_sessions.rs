@@ -437,17 +437,7 @@ impl Played {
             true => Label::external("a.example"),
             false => Label::default(),
         };
-        let context = FilterContext {
-            call,
-            tool: None,
-            secrets: &[],
-            externalize_over: 0,
-            window: 0,
-            externalize_to: "",
-            label: &label,
-            as_handle: false,
-            withhold: None,
-        };
+        let context = FilterContext::of_plain_result(call, &label);
         let clean = filter_result(raw, &context).clean;
         self.input(SessionInput::Answer(EffectAnswer::Returned { call, clean, notes: Vec::new() }));
     }

@@ -161,17 +161,8 @@ fn d2_a_call_whose_content_was_made_plain_is_played_again() {
         played.inspect(call, found(mail_to("bob@good.example"), Some("No list has them.")));
         played.decide(call, Decision::Once);
         let before = played.session.clone();
-        let context = FilterContext {
-            call,
-            tool: None,
-            secrets: &[],
-            externalize_over: 0,
-            window: 0,
-            externalize_to: "",
-            label: &Label::default(),
-            as_handle: false,
-            withhold: None,
-        };
+        let own = Label::default();
+        let context = FilterContext::of_plain_result(call, &own);
         let clean = filter_result(RawResult::ok("Sent."), &context).clean;
         let count = played.facts.len();
         played.answer(EffectAnswer::Returned { call, clean, notes: Vec::new() });

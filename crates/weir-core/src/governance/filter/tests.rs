@@ -25,15 +25,11 @@ fn cleaned(raw: RawResult, tool: &ToolSpec, secrets: &[&str]) -> FilterOutput {
     filter_result(
         raw,
         &FilterContext {
-            call: CallId(7),
             tool: Some(tool),
             secrets: &secrets,
             externalize_over: 2_000,
-            window: 0,
             externalize_to: ".weir/tmp/task",
-            label: &crate::label::Label::default(),
-            as_handle: false,
-            withhold: None,
+            ..FilterContext::of_plain_result(CallId(7), &crate::label::Label::default())
         },
     )
 }

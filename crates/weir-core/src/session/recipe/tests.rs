@@ -175,17 +175,8 @@ impl Case {
 }
 
 fn cleaned(call: CallId, raw: RawResult) -> CleanResult {
-    let context = FilterContext {
-        call,
-        tool: None,
-        label: &crate::label::Label::default(),
-        as_handle: false,
-        withhold: None,
-        secrets: &[],
-        externalize_over: 0,
-        window: 0,
-        externalize_to: "",
-    };
+    let label = crate::label::Label::default();
+    let context = FilterContext::of_plain_result(call, &label);
     filter_result(raw, &context).clean
 }
 

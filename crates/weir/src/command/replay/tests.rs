@@ -133,17 +133,8 @@ impl Author {
 
     fn give_back(&mut self, call: u32) {
         let call = CallId(call);
-        let context = FilterContext {
-            call,
-            tool: None,
-            secrets: &[],
-            externalize_over: 0,
-            window: 0,
-            externalize_to: "",
-            label: &Label::default(),
-            as_handle: false,
-            withhold: None,
-        };
+        let label = Label::default();
+        let context = FilterContext::of_plain_result(call, &label);
         let clean = filter_result(RawResult::ok(format!("seen: {call}")), &context).clean;
         self.answer(EffectAnswer::Returned { call, clean, notes: Vec::new() });
     }

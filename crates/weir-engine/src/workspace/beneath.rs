@@ -6,8 +6,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
@@ -174,22 +175,39 @@ pub(super) fn all_names(folder: BorrowedFd<'_>) -> Result<Vec<(OsString, FileTyp
 }
 
 /// Calls `each` with every name in the folder at `path`, no link, and whether that is a folder.
-pub(super) fn for_each_name(path: &Path, mut each: impl FnMut(&[u8], bool)) -> Result<(), Errno> {
+pub(super) fn for_each_name(path: &Path, mut each: impl FnMut(&OsStr, bool)) -> Result<(), Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::open(path, flags, Mode::empty())?;
-    for entry in rustix::fs::Dir::read_from(&folder)? {
+    read_names(folder.as_fd(), |name, said| {
+        each(name, kind_of_entry(folder.as_fd(), name, said) == FileType::Directory);
+        ControlFlow::Continue(())
+    })
+}
+
+/// What an entry of a folder is, of which the folder says this: some file systems do not say the kind
+/// with the name. [`FileType::Unknown`] only where nothing can be seen there.
+pub(super) fn kind_of_entry(folder: BorrowedFd<'_>, name: &OsStr, said: FileType) -> FileType {
+    match said {
+        FileType::Unknown => rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_or(FileType::Unknown, |stat| kind_of(&stat)),
+        said => said,
+    }
+}
+
+/// Calls `each` with the names in a folder, as it gives them, and what it says they are.
+fn read_names(
+    folder: BorrowedFd<'_>,
+    mut each: impl FnMut(&OsStr, FileType) -> ControlFlow<()>,
+) -> Result<(), Errno> {
+    for entry in rustix::fs::Dir::read_from(folder)? {
         let entry = entry?;
-        let name = entry.file_name();
-        if matches!(name.to_bytes(), b"." | b"..") {
+        let name = entry.file_name().to_bytes();
+        if matches!(name, b"." | b"..") {
             continue;
         }
-        // Some file systems do not say the kind with the name.
-        let kind = match entry.file_type() {
-            FileType::Unknown => rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)
-                .map_or(FileType::Unknown, |stat| kind_of(&stat)),
-            kind => kind,
-        };
-        each(name.to_bytes(), kind == FileType::Directory);
+        if each(OsStr::from_bytes(name), entry.file_type()).is_break() {
+            break;
+        }
     }
     Ok(())
 }
@@ -200,18 +218,14 @@ fn names_up_to(
 ) -> Result<(Vec<(OsString, FileType)>, bool), Errno> {
     let mut names = Vec::new();
     let mut more = false;
-    for entry in rustix::fs::Dir::read_from(folder)? {
-        let entry = entry?;
-        let bytes = entry.file_name().to_bytes();
-        if bytes == b"." || bytes == b".." {
-            continue;
-        }
+    read_names(folder, |name, said| {
         if names.len() >= max {
             more = true;
-            break;
+            return ControlFlow::Break(());
         }
-        names.push((OsString::from_vec(bytes.to_vec()), entry.file_type()));
-    }
+        names.push((name.to_owned(), said));
+        ControlFlow::Continue(())
+    })?;
     names.sort_unstable_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
     Ok((names, more))
 }

@@ -3,8 +3,6 @@
 //! Not here: what becomes of what came to be.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, PoisonError};
 
@@ -121,11 +119,11 @@ fn repository_holders(mut open: Vec<PathBuf>) -> BTreeSet<PathBuf> {
         let in_git = folder.file_name().is_some_and(|name| name == ".git");
         // What cannot be read has nothing that git could run either.
         let _ = beneath::for_each_name(&folder, |name, is_folder| {
-            if name.eq_ignore_ascii_case(b".git") {
+            if name.eq_ignore_ascii_case(".git") {
                 holders.insert(folder.clone());
             }
             if is_folder && !in_git {
-                open.push(folder.join(OsStr::from_bytes(name)));
+                open.push(folder.join(name));
             }
         });
     }

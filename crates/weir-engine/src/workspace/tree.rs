@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use weir_core::governance::rules::RuleSet;
 
@@ -326,13 +326,7 @@ fn folder_child(
     name: OsString,
     kind: FileType,
 ) -> FolderChild {
-    // Some file systems do not say the kind with the name.
-    let kind = match kind {
-        FileType::Unknown => rustix::fs::statat(handle, &name, AtFlags::SYMLINK_NOFOLLOW)
-            .map_or(FileType::Unknown, |stat| beneath::kind_of(&stat)),
-        kind => kind,
-    };
-    let is_folder = kind == FileType::Directory;
+    let is_folder = beneath::kind_of_entry(handle, &name, kind) == FileType::Directory;
     let seen = if is_folder { PathKind::Folder } else { PathKind::File };
     let spot = guard.spot_inside(folder, &name);
     let lower = name.to_string_lossy().to_lowercase();

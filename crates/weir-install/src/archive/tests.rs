@@ -273,12 +273,8 @@ fn names_like(folder: &Path, start: &str) -> Vec<PathBuf> {
 #[test]
 fn d9_what_was_changed_since_a_restore_was_killed_is_lost_nowhere() {
     for before in ["files", "data"] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let to = dirs(&folder.path().join("to"));
-        let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
-        let archive = folder.path().join("b.tar.gz");
-        put_whole(&of, &archive);
-        put_before(&to, before);
+        let RestoreSite { folder, to, archive } = RestoreSite::where_stood(before);
+        let of = backup_with_keys(&to);
         let mut changes = 0;
         // All files are there, and only then it is killed.
         let begun = loop {
@@ -315,12 +311,8 @@ fn d9_what_was_changed_since_a_restore_was_killed_is_lost_nowhere() {
 /// Whoever can write beside the state folder, but not in it, can write a note that looks like one.
 #[test]
 fn d9_a_note_beside_the_state_folder_counts_for_nothing_where_that_one_says_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let to = dirs(&folder.path().join("to"));
-    let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
-    let archive = folder.path().join("b.tar.gz");
-    put_whole(&of, &archive);
-    put_before(&to, "data");
+    let RestoreSite { folder, to, archive } = RestoreSite::where_stood("data");
+    let of = backup_with_keys(&to);
     let marker = folder.path().join("to/state.restoring");
     drop(restore_up_to(&of, &archive, 4).expect("it ends"));
     let noted = fs::read_to_string(&marker).expect("it is noted");
@@ -343,12 +335,8 @@ fn d9_a_note_beside_the_state_folder_counts_for_nothing_where_that_one_says_noth
 
 #[test]
 fn d9_settings_that_a_restore_elsewhere_changes_are_not_used_meanwhile() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let to = dirs(&folder.path().join("to"));
-    let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
-    let archive = folder.path().join("b.tar.gz");
-    put_whole(&of, &archive);
-    put_before(&to, "data");
+    let RestoreSite { folder, to, archive } = RestoreSite::where_stood("data");
+    let of = backup_with_keys(&to);
     let other = WeirFolders { state: folder.path().join("other"), ..to.clone() };
     let begun = restore_up_to(&of, &archive, 5).expect("it ends");
     let told = |refused: anyhow::Error| refused.to_string();
@@ -399,6 +387,29 @@ fn everything_below(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     found
 }
 
+/// An archive of files in all folders, and where it is to be restored.
+struct RestoreSite {
+    folder: tempfile::TempDir,
+    to: WeirFolders,
+    archive: PathBuf,
+}
+
+impl RestoreSite {
+    /// One where this stood before: see [`put_before`].
+    fn where_stood(before: &str) -> RestoreSite {
+        let folder = tempfile::tempdir().expect("a folder");
+        let to = dirs(&folder.path().join("to"));
+        let archive = folder.path().join("b.tar.gz");
+        put_whole(&backup_with_keys(&to), &archive);
+        put_before(&to, before);
+        RestoreSite { folder, to, archive }
+    }
+}
+
+fn backup_with_keys(dirs: &WeirFolders) -> BackupOf<'_> {
+    BackupOf { dirs, database: "", keys: true, kept_keys: None }
+}
+
 /// An archive with files in all folders.
 fn put_whole(of: &BackupOf<'_>, path: &Path) {
     let mut file = ArchiveWriter::create_at(path).expect("writable");
@@ -441,12 +452,8 @@ async fn d9_a_restore_that_is_killed_anywhere_is_taken_back_by_the_next_start() 
     for before in ["nothing", "files", "data"] {
         let mut changes = 0;
         loop {
-            let folder = tempfile::tempdir().expect("a folder");
-            let to = dirs(&folder.path().join("to"));
-            let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
-            let archive = folder.path().join("b.tar.gz");
-            put_whole(&of, &archive);
-            put_before(&to, before);
+            let RestoreSite { folder, to, archive } = RestoreSite::where_stood(before);
+            let of = backup_with_keys(&to);
             let was = everything_below(folder.path());
             // Dropped as a killed program drops it: nothing is taken back.
             let Some(begun) = restore_up_to(&of, &archive, changes) else { break };
@@ -478,12 +485,8 @@ async fn d9_a_restore_that_is_killed_anywhere_is_taken_back_by_the_next_start() 
 fn d9_a_restore_that_fails_anywhere_leaves_everything_as_it_was() {
     for before in ["nothing", "files", "data"] {
         for changes in 0..8 {
-            let folder = tempfile::tempdir().expect("a folder");
-            let to = dirs(&folder.path().join("to"));
-            let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
-            let archive = folder.path().join("b.tar.gz");
-            put_whole(&of, &archive);
-            put_before(&to, before);
+            let RestoreSite { folder, to, archive } = RestoreSite::where_stood(before);
+            let of = backup_with_keys(&to);
             let was = everything_below(folder.path());
             let begun = restore_up_to(&of, &archive, changes).expect("it ends");
             let told = format!("{:#}", begun.take_back(anyhow::anyhow!("the disk is full")));
@@ -496,12 +499,8 @@ fn d9_a_restore_that_fails_anywhere_leaves_everything_as_it_was() {
 /// A start that was killed while it took a restore back leaves the rest to the next one.
 #[test]
 fn d9_what_was_taken_back_already_is_not_taken_away() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let to = dirs(&folder.path().join("to"));
-    let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
-    let archive = folder.path().join("b.tar.gz");
-    put_whole(&of, &archive);
-    put_before(&to, "data");
+    let RestoreSite { folder, to, archive } = RestoreSite::where_stood("data");
+    let of = backup_with_keys(&to);
     let begun = restore_up_to(&of, &archive, 6).expect("it ends");
     drop(begun);
     let marker = folder.path().join("to/state.restoring");
@@ -523,11 +522,8 @@ fn d9_what_was_taken_back_already_is_not_taken_away() {
 
 #[tokio::test]
 async fn d9_a_restore_takes_away_nothing_that_it_did_not_make() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let to = dirs(&folder.path().join("to"));
-    let of = BackupOf { dirs: &to, database: "", keys: true, kept_keys: None };
-    let archive = folder.path().join("b.tar.gz");
-    put_whole(&of, &archive);
+    let RestoreSite { folder, to, archive } = RestoreSite::where_stood("nothing");
+    let of = backup_with_keys(&to);
     put(&to.state.join("people.txt"), "mine");
     put(&to.config.join("config.toml.bak"), "mine");
     // One file of the archive stands there already, in a folder that counts as empty of data.

@@ -12,8 +12,8 @@ use super::super::json::{
 use super::super::ledger::{
     AssistantPart, CallResultPart, GroupShape, MediaRules, RenderDialect, UserPart,
 };
-use super::super::names::{IdAlphabet, wire_name};
-use super::super::schema::{SchemaTarget, reduce_schema};
+use super::super::names::IdAlphabet;
+use super::super::openai_chat::encode::write_functions;
 
 /// The family of models that take a level of thinking; the others think or do not.
 const LEVELLED: &str = "gpt-oss";
@@ -111,20 +111,7 @@ impl RenderDialect for OllamaMessages {
             write_number(out, "num_predict", request.model.max_output);
         }
         write_raw(out, "}");
-        if !request.tools.is_empty() {
-            write_key(out, "tools");
-            write_raw(out, "[");
-            for tool in request.tools.iter() {
-                write_comma(out);
-                write_raw(out, r#"{"type":"function","function":{"#);
-                write_field(out, "name", &wire_name(&tool.name));
-                write_field(out, "description", &tool.description);
-                write_key(out, "parameters");
-                write_value(out, &reduce_schema(&tool.input_schema, SchemaTarget::OpenAi));
-                write_raw(out, "}}");
-            }
-            write_raw(out, "]");
-        }
+        write_functions(out, request);
         write_key(out, "messages");
         write_raw(out, "[");
         if !is_blank(&request.system) {

@@ -133,20 +133,7 @@ impl RenderDialect for OpenAiChatMessages {
         write_field(out, "model", &request.model.model.name);
         write_raw(out, r#","stream":true"#);
         self.write_options(out, request, thinking);
-        if !request.tools.is_empty() {
-            write_key(out, "tools");
-            write_raw(out, "[");
-            for tool in request.tools.iter() {
-                write_comma(out);
-                write_raw(out, r#"{"type":"function","function":{"#);
-                write_field(out, "name", &wire_name(&tool.name));
-                write_field(out, "description", &tool.description);
-                write_key(out, "parameters");
-                write_value(out, &reduce_schema(&tool.input_schema, SchemaTarget::OpenAi));
-                write_raw(out, "}}");
-            }
-            write_raw(out, "]");
-        }
+        write_functions(out, request);
         write_key(out, "messages");
         write_raw(out, "[");
         if !is_blank(&request.system) {
@@ -313,6 +300,25 @@ fn write_call(out: &mut Vec<u8>, wire_id: &str, name: &str, input: &Value) {
     write_key(out, "arguments");
     write_string(out, &arguments_text(input));
     write_raw(out, "}}");
+}
+
+/// The tools that a request offers, as functions.
+pub(in crate::dialect) fn write_functions(out: &mut Vec<u8>, request: &ModelRequest) {
+    if request.tools.is_empty() {
+        return;
+    }
+    write_key(out, "tools");
+    write_raw(out, "[");
+    for tool in request.tools.iter() {
+        write_comma(out);
+        write_raw(out, r#"{"type":"function","function":{"#);
+        write_field(out, "name", &wire_name(&tool.name));
+        write_field(out, "description", &tool.description);
+        write_key(out, "parameters");
+        write_value(out, &reduce_schema(&tool.input_schema, SchemaTarget::OpenAi));
+        write_raw(out, "}}");
+    }
+    write_raw(out, "]");
 }
 
 /// Arguments as JSON text: always an object.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 use weir_core::record::{GENESIS, verify_chain};
-use weir_engine::ports::{SessionFilter, SessionMeta, Store};
+use weir_engine::ports::{SessionFilter, SessionMeta, Store, StoreError};
 use weir_store::{PostgresStore, verify_audit};
 
 /// Facts read at once.
@@ -33,6 +33,26 @@ pub enum AuditChainSource {
     Files(PathBuf),
     /// They stand in one database for everybody.
     Postgres(PostgresStore),
+}
+
+/// The number of the last audit line, 0 where there is none; lines have no gaps.
+///
+/// # Errors
+/// The store does not answer.
+pub async fn last_line_number(store: &dyn Store) -> Result<u64, StoreError> {
+    let (mut there, mut beyond) = (0_u64, 1_u64);
+    while !store.audit_lines(beyond, 1).await?.is_empty() {
+        there = beyond;
+        beyond = beyond.saturating_mul(2);
+    }
+    while beyond - there > 1 {
+        let middle = there + (beyond - there) / 2;
+        match store.audit_lines(middle, 1).await?.is_empty() {
+            true => beyond = middle,
+            false => there = middle,
+        }
+    }
+    Ok(there)
 }
 
 /// Whether everything in a store is as it was written.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{AuditLine, Store, StoreError};
+use weir_install::audit::last_line_number;
 
 /// Lines read at once.
 const BATCH: u64 = 500;
@@ -122,26 +123,6 @@ pub(crate) struct AuditPart {
     pub(crate) items: Vec<AuditRow>,
     /// What to send as `before` for the next part; `null`: this was the last.
     pub(crate) next: Option<u64>,
-}
-
-/// The number of the last line; lines have no gaps.
-///
-/// # Errors
-/// The store does not answer.
-pub(crate) async fn last_line_number(store: &dyn Store) -> Result<u64, StoreError> {
-    let (mut there, mut beyond) = (0_u64, 1_u64);
-    while !store.audit_lines(beyond, 1).await?.is_empty() {
-        there = beyond;
-        beyond = beyond.saturating_mul(2);
-    }
-    while beyond - there > 1 {
-        let middle = there + (beyond - there) / 2;
-        match store.audit_lines(middle, 1).await?.is_empty() {
-            true => beyond = middle,
-            false => there = middle,
-        }
-    }
-    Ok(there)
 }
 
 /// At most `limit` lines that `filter` holds, the newest first.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use weir_core::ids::SessionId;
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::{AuditLine, SessionFilter, Store};
-use weir_install::audit::verify_journal_chain;
+use weir_install::audit::{last_line_number, verify_journal_chain};
 use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 use weir_store::verify_audit;
@@ -74,28 +74,11 @@ async fn read_audit_page(
     }
 }
 
-/// The number of the last line; lines have no gaps.
-async fn find_last_line_number(store: &dyn Store) -> anyhow::Result<u64> {
-    let (mut there, mut beyond) = (0_u64, 1_u64);
-    while !store.audit_lines(beyond, 1).await?.is_empty() {
-        there = beyond;
-        beyond = beyond.saturating_mul(2);
-    }
-    while beyond - there > 1 {
-        let middle = there + (beyond - there) / 2;
-        match store.audit_lines(middle, 1).await?.is_empty() {
-            true => beyond = middle,
-            false => there = middle,
-        }
-    }
-    Ok(there)
-}
-
 async fn show_audit_tail(cx: &InstallationContext, args: &AuditTailArgs) -> anyhow::Result<()> {
     let store = cx.local_store()?;
     let store: &dyn Store = store.as_ref();
     let session = session_of_flag(store, args.session.as_deref()).await?;
-    let end = find_last_line_number(store).await?;
+    let end = last_line_number(store).await?;
     let mut shown: Vec<AuditLine> = Vec::new();
     let mut from = end + 1;
     while from > 1 && shown.len() < args.lines {

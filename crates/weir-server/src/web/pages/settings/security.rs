@@ -133,7 +133,7 @@ async fn gather_figures(app: &App) -> HandlerResult<AuditFigures> {
     let mut figures = AuditFigures::default();
     for person in accounts::list_accounts(&app.auth.shelf).await? {
         let store = app.user_space(&person).await?.store();
-        let last = crate::audit::last_line_number(store.as_ref()).await?;
+        let last = weir_install::audit::last_line_number(store.as_ref()).await?;
         let from = last.saturating_sub(LINES_MAX) + 1;
         let lines =
             store.audit_lines(from, usize::try_from(LINES_MAX).unwrap_or(usize::MAX)).await?;

@@ -1,5 +1,5 @@
-//! What the tools of plugins share: a named command becomes a command like any other, judged by its
-//! words, confined, checkpointed. Only where its line comes from differs from `run_shell`.
+//! What the tools of plugins and skills share: a named command becomes a command like any other, judged by
+//! its words, confined, checkpointed. Only where its line comes from differs from `run_shell`.
 
 use weir_core::profile::PermissionMode;
 use weir_core::tool::{CommandEffect, EffectClass, Effects, RawResult};

@@ -4,13 +4,11 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::profile::PermissionMode;
-use weir_core::tool::{CommandEffect, EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
-use weir_engine::ports::{CallPlan, ToolContext};
+use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, CommandCall, ToolContext};
 
 use crate::built::{ActionTool, empty_plan, tool_spec};
-use crate::draft::plan_blocking;
-use crate::{list_files, reach, run_shell, text};
+use crate::{named_command, run_shell, text};
 
 pub(crate) struct RunSkillScript;
 
@@ -49,37 +47,9 @@ impl ActionTool for RunSkillScript {
             Ok(script) => script,
             Err(why) => return empty_plan(what).with_failure(why),
         };
-        let (workspace, tier) = (cx.workspace.clone(), cx.processes.tier());
-        let read_only = cx.mode == PermissionMode::Plan;
-        let reach = reach::parse_reach(cx, &input.network);
-        plan_blocking(move || {
-            let (at, no_folder) = list_files::folder_effect(&workspace, None, false);
-            let mut effects = Effects {
-                paths: vec![at],
-                hosts: reach.hosts,
-                gives: script.label,
-                ..Effects::default()
-            };
-            let fails = no_folder.or(reach.fails);
-            let summary = format!("{what}: {}", text::one_line(&script.command, 200));
-            effects.commands.push(CommandEffect {
-                command: script.command,
-                cwd: effects.paths[0].path.clone(),
-                tier,
-                read_only,
-                hosts: effects.hosts.iter().map(|host| host.url.clone()).collect(),
-                ports: reach.ports,
-                sockets: reach.sockets,
-                ..CommandEffect::default()
-            });
-            run_shell::add_named_keys(&workspace, &mut effects);
-            let plan = CallPlan::new(EffectClass::Process, effects, summary);
-            match fails {
-                Some(message) => plan.with_failure(message),
-                None => plan,
-            }
-        })
-        .await
+        let (command, label) = (script.command, script.label);
+        let call = CommandCall { plugin: None, command, hosts: input.network, label };
+        named_command::plan_command(call, what, cx).await
     }
 
     async fn run_call(input: Input, effects: &Effects, cx: &ToolContext) -> RawResult {

@@ -189,6 +189,23 @@ pub(crate) fn not_a_file(path: &str, content: &FileContent) -> String {
     }
 }
 
+/// What stands where a text is to be changed, and that text.
+///
+/// # Errors
+/// It cannot be read, or it is no file of text: a sentence.
+pub(crate) fn read_text_to_change(
+    workspace: &Workspace,
+    at: &PathEffect,
+) -> Result<(FileContent, String), String> {
+    let before = workspace.read(at, EDIT_BYTES_MAX).map_err(|why| why.to_string())?;
+    let FileContent::File { bytes, .. } = &before else {
+        return Err(not_a_file(&at.path, &before));
+    };
+    let text = std::str::from_utf8(bytes).map(str::to_owned);
+    let text = text.map_err(|_| format!("{} is no text in UTF-8", at.path))?;
+    Ok((before, text))
+}
+
 /// Whether `bytes` look like a binary file: a NUL in the first 8 kB.
 pub(crate) fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(8_192).any(|byte| *byte == 0)

@@ -14,12 +14,12 @@ use weir_core::memory::{IMPORTANCE_DEFAULT, MemoryKind, MemoryStatus};
 use weir_core::tool::{
     EffectClass, Effects, PathAccess, RawResult, ResultEffect, ToolGroup, ToolSpec,
 };
-use weir_engine::ports::{CallPlan, FileContent, MemoryRequest, Tool, ToolContext};
+use weir_engine::ports::{CallPlan, MemoryRequest, Tool, ToolContext};
 use weir_engine::workspace::Workspace;
 use weir_notes::properties::{PropertyChange, change_properties};
 
 use crate::built::{BuiltInTool, empty_plan, parse_input, tool_spec};
-use crate::draft::{self, EDIT_BYTES_MAX, PlanDraft, plan_blocking};
+use crate::draft::{self, PlanDraft, plan_blocking};
 use crate::get_frontmatter::note_effect;
 use crate::mark_for_memory::MemoryFactKind;
 use crate::memory_note::{self, NoteStatement};
@@ -128,25 +128,19 @@ fn plan_mark(input: &MarkNoteAsMemorySourceInput, workspace: &Workspace) -> Call
     if let Some(why) = fails {
         return draft.into_failing_plan(summary, why);
     }
-    let before = match workspace.read(&at, EDIT_BYTES_MAX) {
-        Ok(before) => before,
-        Err(why) => return draft.into_failing_plan(summary, why.to_string()),
+    let (before, note) = match draft::read_text_to_change(workspace, &at) {
+        Ok(found) => found,
+        Err(why) => return draft.into_failing_plan(summary, why),
     };
-    let FileContent::File { bytes, .. } = &before else {
-        return draft.into_failing_plan(summary, draft::not_a_file(&at.path, &before));
-    };
-    let Ok(note) = std::str::from_utf8(bytes) else {
-        return draft.into_failing_plan(summary, format!("{} is no text in UTF-8", at.path));
-    };
-    let chosen = chosen_statements(note, input.offset);
+    let chosen = chosen_statements(&note, input.offset);
     if chosen.is_empty() {
         let why = format!("{} has no statements that could be remembered", at.path);
         return draft.into_failing_plan(summary, why);
     }
-    if !memory_note::is_marked(note) {
+    if !memory_note::is_marked(&note) {
         let set =
             PropertyChange::Set { name: memory_note::PROPERTY.into(), value: Value::Bool(true) };
-        match change_properties(note, &[set]) {
+        match change_properties(&note, &[set]) {
             Ok(new) => {
                 let after = draft::file_content(new.into_bytes(), &before);
                 draft.add_change(at, &before, &after);

@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::memory::MemoryStatus;
 use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
-use weir_engine::ports::{CallPlan, FileContent, ToolContext};
+use weir_engine::ports::{CallPlan, ToolContext};
 use weir_engine::workspace::Workspace;
 use weir_notes::note::parse_note;
 use weir_notes::properties::{PropertyChange, change_properties};
 
 use crate::built::{EditTool, NewContents, tool_spec};
-use crate::draft::{self, EDIT_BYTES_MAX, PlanDraft, plan_blocking};
+use crate::draft::{self, PlanDraft, plan_blocking};
 use crate::get_frontmatter::note_effect;
 use crate::memory_note::PROPERTY;
 use crate::text;
@@ -90,20 +90,14 @@ fn plan_unmark(input: &UnmarkNoteAsMemorySourceInput, workspace: &Workspace) -> 
     if let Some(why) = fails {
         return draft.into_failing_plan(summary, why);
     }
-    let before = match workspace.read(&at, EDIT_BYTES_MAX) {
-        Ok(before) => before,
-        Err(why) => return draft.into_failing_plan(summary, why.to_string()),
+    let (before, note) = match draft::read_text_to_change(workspace, &at) {
+        Ok(found) => found,
+        Err(why) => return draft.into_failing_plan(summary, why),
     };
-    let FileContent::File { bytes, .. } = &before else {
-        return draft.into_failing_plan(summary, draft::not_a_file(&at.path, &before));
-    };
-    let Ok(note) = std::str::from_utf8(bytes) else {
-        return draft.into_failing_plan(summary, format!("{} is no text in UTF-8", at.path));
-    };
-    if !parse_note(note).properties.contains_key(PROPERTY) {
+    if !parse_note(&note).properties.contains_key(PROPERTY) {
         return draft.into_plan(summary);
     }
-    match change_properties(note, &[PropertyChange::Remove { name: PROPERTY.into() }]) {
+    match change_properties(&note, &[PropertyChange::Remove { name: PROPERTY.into() }]) {
         Ok(new) => {
             let after = draft::file_content(new.into_bytes(), &before);
             draft.add_change(at, &before, &after);

@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
-use weir_engine::ports::{CallPlan, FileContent, ToolContext};
+use weir_engine::ports::{CallPlan, ToolContext};
 use weir_engine::workspace::Workspace;
 use weir_notes::base::parse_base;
 use weir_notes::properties::{PropertyChange, PropertyError, change_properties, parse_properties};
 
 use crate::built::{EditTool, NewContents, tool_spec};
-use crate::draft::{self, EDIT_BYTES_MAX, PlanDraft, plan_blocking};
+use crate::draft::{self, PlanDraft, plan_blocking};
 
 pub(crate) struct UpdateBase;
 
@@ -70,17 +70,11 @@ fn plan_update(input: &Input, workspace: &Workspace) -> CallPlan {
     let summary = format!("Change the base {}", at.path);
     let mut draft = PlanDraft::default();
     draft.touch(at.clone());
-    let before = match workspace.read(&at, EDIT_BYTES_MAX) {
-        Ok(before) => before,
-        Err(why) => return draft.into_failing_plan(summary, why.to_string()),
+    let (before, yaml) = match draft::read_text_to_change(workspace, &at) {
+        Ok(found) => found,
+        Err(why) => return draft.into_failing_plan(summary, why),
     };
-    let FileContent::File { bytes, .. } = &before else {
-        return draft.into_failing_plan(summary, draft::not_a_file(&at.path, &before));
-    };
-    let changed = std::str::from_utf8(bytes)
-        .map_err(|_| format!("{} is no text in UTF-8", at.path))
-        .and_then(|yaml| change_base(yaml, input));
-    match changed {
+    match change_base(&yaml, input) {
         Ok(yaml) => {
             let after = draft::file_content(yaml.into_bytes(), &before);
             draft.add_change(at, &before, &after);

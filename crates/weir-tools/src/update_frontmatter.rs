@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
-use weir_engine::ports::{CallPlan, FileContent, ToolContext};
+use weir_engine::ports::{CallPlan, ToolContext};
 use weir_engine::workspace::Workspace;
 use weir_notes::properties::{PropertyChange, change_properties};
 
 use crate::built::{EditTool, NewContents, tool_spec};
-use crate::draft::{self, EDIT_BYTES_MAX, PlanDraft, plan_blocking};
+use crate::draft::{self, PlanDraft, plan_blocking};
 use crate::get_frontmatter::note_effect;
 use crate::text;
 
@@ -80,18 +80,11 @@ fn plan_update(input: &Input, workspace: &Workspace) -> CallPlan {
         Ok(changes) => changes,
         Err(why) => return draft.into_failing_plan(summary, why),
     };
-    let before = match workspace.read(&at, EDIT_BYTES_MAX) {
-        Ok(before) => before,
-        Err(why) => return draft.into_failing_plan(summary, why.to_string()),
+    let (before, old) = match draft::read_text_to_change(workspace, &at) {
+        Ok(found) => found,
+        Err(why) => return draft.into_failing_plan(summary, why),
     };
-    let FileContent::File { bytes, .. } = &before else {
-        return draft.into_failing_plan(summary, draft::not_a_file(&at.path, &before));
-    };
-    let Ok(old) = std::str::from_utf8(bytes) else {
-        let why = format!("{} is no text in UTF-8; it has no properties", at.path);
-        return draft.into_failing_plan(summary, why);
-    };
-    match change_properties(old, &changes) {
+    match change_properties(&old, &changes) {
         Ok(new) => {
             let after = draft::file_content(new.into_bytes(), &before);
             draft.add_change(at, &before, &after);

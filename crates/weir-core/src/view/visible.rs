@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::diff::{DiffLineKind, diff_lines};
 use crate::event::ApprovalRequested;
@@ -104,6 +104,33 @@ pub fn cut_diff(text: &str, lines_max: usize) -> ShownDiff {
         grouped_number(removed)
     );
     ShownDiff { head, left: total - lines.len(), lines }
+}
+
+/// The arguments of a call, one a line. A text of several lines stands below its name, two blanks further
+/// in: not more than `lines_max` of them, and then what `left_words` says of those that are left.
+pub fn argument_lines(
+    fields: &Map<String, Value>,
+    lines_max: usize,
+    left_words: impl Fn(usize) -> String,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, value) in fields {
+        let name = visible_text(name);
+        match value.as_str() {
+            Some(text) if text.contains('\n') => {
+                lines.push(format!("{name}:"));
+                let shown = text.lines().take(lines_max);
+                lines.extend(shown.map(|line| format!("  {}", visible_text(line))));
+                let left = text.lines().count().saturating_sub(lines_max);
+                if left > 0 {
+                    lines.push(format!("  {}", left_words(left)));
+                }
+            }
+            Some(text) => lines.push(format!("{name}: {}", visible_text(text))),
+            None => lines.push(format!("{name}: {}", visible_text(&value.to_string()))),
+        }
+    }
+    lines
 }
 
 fn count_text(number: usize, word: &str) -> String {

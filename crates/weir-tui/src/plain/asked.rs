@@ -7,7 +7,7 @@ use weir_core::view::plain::visible_text;
 use weir_core::view::told::{
     self, OFTEN_ASKED, bound_rules_text, grant_text, lines_head, offers_always, permission_command,
 };
-use weir_core::view::visible::{cut_diff, lookalike_remarks};
+use weir_core::view::visible::{argument_lines, cut_diff, lookalike_remarks};
 
 use super::asks::WordingStyle;
 use super::words;
@@ -130,25 +130,8 @@ fn change_lines(
     let Value::Object(fields) = input else {
         return vec![format!("  with: {}", visible_text(&input.to_string()))];
     };
-    let mut lines = Vec::new();
-    for (name, value) in fields {
-        let name = visible_text(name);
-        match value.as_str() {
-            Some(text) if text.contains('\n') => {
-                lines.push(format!("  {name}:"));
-                lines.extend(
-                    text.lines().take(lines_max).map(|l| format!("    {}", visible_text(l))),
-                );
-                let left = text.lines().count().saturating_sub(lines_max);
-                if left > 0 {
-                    lines.push(format!("    {left} more lines; {MORE}"));
-                }
-            }
-            Some(text) => lines.push(format!("  {name}: {}", visible_text(text))),
-            None => lines.push(format!("  {name}: {}", visible_text(&value.to_string()))),
-        }
-    }
-    lines
+    let shown = argument_lines(fields, lines_max, |left| format!("{left} more lines; {MORE}"));
+    shown.iter().map(|line| format!("  {line}")).collect()
 }
 
 /// A question with its options.

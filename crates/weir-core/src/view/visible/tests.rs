@@ -138,3 +138,14 @@ fn g4_numbers_are_grouped() {
         assert_eq!(grouped_number(number), text);
     }
 }
+
+#[test]
+fn g4_arguments_are_shown_one_a_line_and_cut_where_everybody_sees_it() {
+    let text = "one\ntwo \u{202e}owt\nthree";
+    let input = serde_json::json!({ "a": text, "b": 3, "c": "x\u{1b}[2J" });
+    let fields = input.as_object().expect("an object");
+    let shown = argument_lines(fields, 2, |left| format!("{left} more"));
+    let expected = ["a:", "  one", "  two <U+202E>owt", "  1 more", "b: 3", "c: x<U+001B>[2J"];
+    assert_eq!(shown, expected);
+    assert_eq!(argument_lines(fields, 3, |_| unreachable!("all is shown")).len(), 6);
+}

@@ -9,7 +9,7 @@ use weir_core::view::plain::visible_text;
 use weir_core::view::told::{
     OFTEN_ASKED, bound_rules_text, grant_text, lines_head, offers_always, question_lines,
 };
-use weir_core::view::visible::{cut_diff, lookalike_remarks};
+use weir_core::view::visible::{argument_lines, cut_diff, lookalike_remarks};
 
 use super::describe_duration;
 
@@ -79,23 +79,8 @@ fn render_call(tool: &str, input: &Value, lines_max: usize, more: &str) -> Vec<S
         lines.push(format!("    {}", visible_text(&input.to_string())));
         return lines;
     };
-    for (name, value) in fields {
-        let name = visible_text(name);
-        match value.as_str() {
-            Some(text) if text.contains('\n') => {
-                lines.push(format!("    {name}:"));
-                lines.extend(
-                    text.lines().take(lines_max).map(|l| format!("      {}", visible_text(l))),
-                );
-                let left = text.lines().count().saturating_sub(lines_max);
-                if left > 0 {
-                    lines.push(format!("      … {left} more lines; {more}"));
-                }
-            }
-            Some(text) => lines.push(format!("    {name}: {}", visible_text(text))),
-            None => lines.push(format!("    {name}: {}", visible_text(&value.to_string()))),
-        }
-    }
+    let shown = argument_lines(fields, lines_max, |left| format!("… {left} more lines; {more}"));
+    lines.extend(shown.iter().map(|line| format!("    {line}")));
     lines
 }
 

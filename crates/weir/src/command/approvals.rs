@@ -81,6 +81,14 @@ async fn find_pending_item(
     Ok((session, asked))
 }
 
+/// The session never asked what is named so.
+fn no_such_item(session: &SessionId, id: &str) -> anyhow::Error {
+    usage(format!(
+        "session {session} has no approval or question {id}; `weir approvals list` shows the open \
+         ones"
+    ))
+}
+
 /// A length of time for people, in its two largest units: `3 h 20 min`.
 fn describe_duration(ms: u64) -> String {
     let seconds = ms / 1_000;

@@ -14,7 +14,7 @@ use weir_install::context::InstallationContext;
 use weir_install::session_ids;
 
 use super::deliver::{AnswerDelivery, AnswerDeliveryOutcome};
-use super::{FoldedSession, PendingItem, find_pending_item, fold, tell};
+use super::{FoldedSession, PendingItem, find_pending_item, fold, no_such_item, tell};
 use crate::command::sessions::timestamp_text;
 use crate::failure::{exit, usage};
 use crate::options::{ApprovalsAnswerArgs, ApprovalsRevokeArgs};
@@ -27,13 +27,7 @@ pub(super) async fn answer_pending_item(
     let store = cx.local_store()?;
     let (session, asked) = find_pending_item(store.as_ref(), &args.id).await?;
     let folded = fold::load_folded_session(store.as_ref(), &session).await?;
-    let never = || {
-        usage(format!(
-            "session {session} has no approval or question {}; `weir approvals list` shows the \
-             open ones",
-            args.id
-        ))
-    };
+    let never = || no_such_item(&session, &args.id);
     match asked {
         PendingItem::Approval(id) => {
             let asked = folded.requested.get(&id).ok_or_else(never)?.fact.clone();

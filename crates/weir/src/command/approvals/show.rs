@@ -7,11 +7,11 @@ use weir_core::view::plain::visible_text;
 use weir_core::view::told;
 
 use super::{
-    DIFF_LINES_MAX, FoldedSession, PendingItem, describe_duration, find_pending_item, fold, tell,
+    DIFF_LINES_MAX, FoldedSession, PendingItem, describe_duration, find_pending_item, fold,
+    no_such_item, tell,
 };
 use crate::command::current_timestamp;
 use crate::command::sessions::timestamp_text;
-use crate::failure::usage;
 use crate::options::ApprovalsShowArgs;
 use crate::terminal::{out_json, out_line};
 use weir_engine::folded::WithTimestamp;
@@ -27,13 +27,7 @@ pub(super) async fn show_pending_item(
     let store = cx.local_store()?;
     let (session, asked) = find_pending_item(store.as_ref(), &args.id).await?;
     let folded = fold::load_folded_session(store.as_ref(), &session).await?;
-    let missing = || {
-        usage(format!(
-            "session {session} has no approval or question {}; `weir approvals list` shows the \
-             open ones",
-            args.id
-        ))
-    };
+    let missing = || no_such_item(&session, &args.id);
     match asked {
         PendingItem::Approval(id) => {
             let asked = folded.requested.get(&id).ok_or_else(missing)?;

@@ -7,11 +7,12 @@ use clap::{Command, CommandFactory};
 
 use super::CliOptions;
 
-/// The documents: README, the other pages at the top, and docs without generated ones.
+/// The documents: README, the other pages at the top, that of the examples, and docs without generated
+/// ones.
 fn documents() -> Vec<PathBuf> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut pages =
-        vec![top.join("README.md"), top.join("CONTRIBUTING.md"), top.join("CHANGELOG.md")];
+    let beside = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md"];
+    let mut pages: Vec<PathBuf> = beside.iter().map(|page| top.join(page)).collect();
     let docs = std::fs::read_dir(top.join("docs")).expect("docs").flatten();
     pages.extend(
         docs.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "md")),
@@ -20,16 +21,19 @@ fn documents() -> Vec<PathBuf> {
     pages
 }
 
-/// Lines of code: of blocks, and what stands between backquotes.
+/// Lines of code: of blocks, each with those that go on with it, and what stands between backquotes.
 fn code(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut in_block = false;
-    let mut prose = String::new();
+    let (mut prose, mut begun) = (String::new(), String::new());
     for line in text.lines() {
         if line.trim_start().starts_with("```") {
             in_block = !in_block;
         } else if in_block {
-            found.push(line.to_owned());
+            begun.push_str(line.strip_suffix('\\').unwrap_or(line));
+            if !line.ends_with('\\') {
+                found.push(std::mem::take(&mut begun));
+            }
         } else {
             // A span may go on in the next line.
             prose.push_str(line);
@@ -66,6 +70,12 @@ fn calls(line: &str) -> Vec<Vec<String>> {
     calls.collect()
 }
 
+/// The letter of a flag of one letter.
+fn short_flag(word: &str) -> Option<char> {
+    let letter = word.strip_prefix('-')?.chars().next()?;
+    letter.is_ascii_alphabetic().then_some(letter)
+}
+
 /// What is wrong with a call; `None`: nothing.
 fn wrong(root: &Command, words: &[String]) -> Option<String> {
     let mut command = root;
@@ -86,6 +96,11 @@ fn wrong(root: &Command, words: &[String]) -> Option<String> {
                 && !has(root)
             {
                 return Some(format!("`weir {}` has no --{flag}", words.join(" ")));
+            }
+        } else if let Some(flag) = short_flag(word) {
+            let has = |of: &Command| of.get_arguments().any(|one| one.get_short() == Some(flag));
+            if !['h', 'V'].contains(&flag) && !has(command) && !has(root) {
+                return Some(format!("`weir {}` has no -{flag}", words.join(" ")));
             }
         } else if is_path && is_name(word) && !word.starts_with('-') {
             match command.find_subcommand(word) {
@@ -162,6 +177,55 @@ fn c1_the_figures_of_the_readme_stand_in_the_tables_that_it_names() {
     assert_eq!(broken, Vec::<&str>::new(), "README says that none of these gets through");
 }
 
+fn top_file(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
+}
+
+/// What follows `start` in a line of a file.
+fn value_of<'a>(text: &'a str, start: &str) -> &'a str {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(start));
+    line.unwrap_or_else(|| panic!("no line begins with {start}"))
+}
+
+#[test]
+fn c1_what_readme_says_of_the_build_is_what_the_build_says() {
+    let readme = top_file("README.md");
+    let rust = top_file("Cargo.toml");
+    let rust = value_of(&rust, "rust-version = ").trim_matches('"').to_owned();
+    let kills = top_file(".ci/run");
+    let kills = value_of(&kills, "kills=${WEIR_CI_KILLS:-").trim_end_matches('}').to_owned();
+    let version = env!("CARGO_PKG_VERSION");
+    for claim in [
+        format!("Rust {rust} or newer"),
+        format!("{kills} kills in every CI run"),
+        format!("Version {version}, "),
+    ] {
+        assert!(readme.contains(&claim), "README does not say: {claim}");
+    }
+}
+
+#[test]
+fn r9_the_page_about_installing_says_what_the_script_says() {
+    let (page, script) = (top_file("docs/install.md"), top_file("deploy/install.sh"));
+    let libc = value_of(&script, "libc_min=");
+    for claim in [format!("with glibc {libc} or newer"), format!("says {libc} or newer")] {
+        assert!(page.contains(&claim), "docs/install.md does not say: {claim}");
+    }
+    let signer = "The copy of `install.sh` in the repository trusts nobody";
+    assert_eq!(page.contains(signer), script.contains("\nsigner=''\n"));
+    let lines = code(&page).into_iter().filter(|line| line.starts_with("sh install.sh"));
+    let flags: Vec<String> = lines
+        .flat_map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .filter(|word| word.starts_with("--"))
+        .collect();
+    assert!(flags.len() > 3, "{flags:?}");
+    for flag in flags {
+        let is_read = |line: &str| line.trim_start().starts_with(&format!("{flag})"));
+        assert!(script.lines().any(is_read), "install.sh has no {flag}");
+    }
+}
+
 #[test]
 fn c1_a_wrong_claim_is_found() {
     let mut root = CliOptions::command();
@@ -172,4 +236,8 @@ fn c1_a_wrong_claim_is_found() {
     assert!(of("weir dance").is_some());
     assert!(of("weir sessions dance").is_some());
     assert!(of("true; weir run --dance x").is_some());
+    assert!(of("weir run -Z x").is_some());
+    assert_eq!(of("weir run -m script:FILE -C DIR x"), None);
+    let block = "```sh\nweir run \\\n  --quiet x\n```\n";
+    assert_eq!(code(block), ["weir run   --quiet x"]);
 }

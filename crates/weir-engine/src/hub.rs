@@ -282,16 +282,7 @@ impl UpdateHub {
         }
         state.readers.push(Arc::downgrade(&reader));
         drop(state);
-        let behind = VecDeque::new();
-        UpdateSubscription {
-            hub: self.clone(),
-            reader,
-            session,
-            store,
-            seen: after,
-            began_at: 0,
-            behind,
-        }
+        self.subscription(reader, session, store, after)
     }
 
     /// Listens to facts alone, from the one after `after` on: nothing that is streamed wakes it.
@@ -303,7 +294,16 @@ impl UpdateHub {
     ) -> UpdateSubscription {
         let reader = Arc::new(HubReader { facts_only: true, ..HubReader::default() });
         lock_mutex(&self.state).readers.push(Arc::downgrade(&reader));
-        let behind = VecDeque::new();
+        self.subscription(reader, session, store, after)
+    }
+
+    fn subscription(
+        self: &Arc<UpdateHub>,
+        reader: Arc<HubReader>,
+        session: SessionId,
+        store: Arc<dyn Store>,
+        after: Seq,
+    ) -> UpdateSubscription {
         UpdateSubscription {
             hub: self.clone(),
             reader,
@@ -311,7 +311,7 @@ impl UpdateHub {
             store,
             seen: after,
             began_at: 0,
-            behind,
+            behind: VecDeque::new(),
         }
     }
 }

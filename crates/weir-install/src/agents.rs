@@ -2,7 +2,7 @@
 //! (M7). Not here: when one begins (`weir_engine::schedule`).
 
 use weir_core::governance::label::Label;
-use weir_core::schedule::{OnAsk, PromptMode, ScheduledAgent, find_circle};
+use weir_core::schedule::{AgentLimits, OnAsk, PromptMode, ScheduledAgent, find_circle};
 use weir_engine::ports::{AGENT_ACTIVE, Clock as _, KEPT_AGENT, Store, StoredItem};
 use weir_engine::schedule::calendar::{Calendar, time_zone};
 use weir_engine::schedule::load_known_agents;
@@ -175,6 +175,17 @@ async fn tools(
         )));
     }
     Ok(notes)
+}
+
+/// What one run of an agent may use at most, for people: `100 tool calls, 2 USD, 600 s`.
+pub fn limits_text(limits: &AgentLimits) -> String {
+    let mut parts = vec![format!("{} tool calls", limits.max_tool_calls)];
+    parts.extend(limits.max_iterations.map(|n| format!("{n} model calls")));
+    parts.extend(limits.budget_usd.map(|usd| format!("{usd} USD")));
+    parts.extend(limits.day_usd.map(|usd| format!("{usd} USD a day")));
+    parts.extend(limits.budget_tokens.map(|n| format!("{n} tokens")));
+    parts.extend(limits.timeout_ms.map(|ms| format!("{} s", ms / 1_000)));
+    parts.join(", ")
 }
 
 /// What the definition says about a session.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use weir_core::ids::Timestamp;
 use weir_core::profile::PermissionMode;
 use weir_core::schedule::{MissedTicks, OnAsk, PromptMode, ScheduledAgent};
+use weir_install::agents::limits_text;
 
 use crate::agents::{self, AgentLine, RunLine, ScheduleDescription};
 use crate::api::agents as api;
@@ -227,13 +228,6 @@ fn render_definition(agent: &ScheduledAgent, active: bool, now: Timestamp) -> Ma
 }
 
 fn definition_facts(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
-    let limits = &agent.limits;
-    let mut bounds = vec![format!("{} tool calls", limits.max_tool_calls)];
-    bounds.extend(limits.max_iterations.map(|n| format!("{n} model calls")));
-    bounds.extend(limits.budget_usd.map(|usd| format!("{usd} USD")));
-    bounds.extend(limits.day_usd.map(|usd| format!("{usd} USD a day")));
-    bounds.extend(limits.budget_tokens.map(|n| format!("{n} tokens")));
-    bounds.extend(limits.timeout_ms.map(|ms| format!("{} s", ms / 1_000)));
     let as_set = || "as in the settings".to_owned();
     vec![
         ("Folder", agent.workspace.clone()),
@@ -244,7 +238,7 @@ fn definition_facts(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
             agent.permission.map_or_else(as_set, |mode: PermissionMode| mode.to_string()),
         ),
         ("Thinking", agent.thinking.map_or_else(as_set, |level| level.as_str().to_owned())),
-        ("Limits of a run", bounds.join(", ")),
+        ("Limits of a run", limits_text(&agent.limits)),
         (
             "Instructions",
             match agent.prompt_mode {

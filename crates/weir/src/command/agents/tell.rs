@@ -8,6 +8,7 @@ use weir_core::schedule::{AgentRun, OnAsk, PromptMode, ScheduledAgent};
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Store, StoredItem};
 use weir_engine::schedule::calendar::Calendar;
+use weir_install::agents::limits_text;
 use weir_install::context::InstallationContext;
 use weir_install::wording::{clip_line, timestamp_text};
 
@@ -160,15 +161,8 @@ pub(super) async fn show_agent(
 
 /// What else is set.
 fn agent_setting_rows(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
-    let limits = &agent.limits;
-    let mut bounds = vec![format!("{} tool calls", limits.max_tool_calls)];
-    bounds.extend(limits.max_iterations.map(|n| format!("{n} model calls")));
-    bounds.extend(limits.budget_usd.map(|usd| format!("{usd} USD")));
-    bounds.extend(limits.day_usd.map(|usd| format!("{usd} USD a day")));
-    bounds.extend(limits.budget_tokens.map(|n| format!("{n} tokens")));
-    bounds.extend(limits.timeout_ms.map(|ms| format!("{} s", ms / 1_000)));
     let mut rows = vec![
-        ("limits:", bounds.join(", ")),
+        ("limits:", limits_text(&agent.limits)),
         (
             "prompt:",
             match agent.prompt_mode {

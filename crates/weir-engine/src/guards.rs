@@ -10,13 +10,15 @@ use weir_core::governance::filter::redact_text;
 use weir_core::governance::frame::frame_mark;
 use weir_core::governance::judge;
 use weir_core::governance::label::Label;
+use weir_core::ids::CallId;
 use weir_core::message::{MessageBlock, plain_text};
 use weir_core::session::{CallState, SessionConfig};
-use weir_core::tool::{HookOpinion, Inspection, JudgeOpinion, RawResult};
+use weir_core::tool::{HookOpinion, Inspection, JudgeOpinion, JudgeUse, RawResult};
 
-use crate::helper;
+use crate::helper::{self, HelperFailure};
 use crate::own_gates::ask_own_gates;
 use crate::ports::{HookAnswer, HookCall, HookDecision, HookMoment, Model, OwnGateCall};
+use crate::spending::CappedModel;
 use crate::worker_context::WorkerContext;
 
 /// How long a judge may think about one question.
@@ -31,8 +33,24 @@ const PIECE_BYTES_PER_TOKEN: u64 = 2;
 #[derive(Clone)]
 pub(crate) struct Guards {
     pub(crate) context: Arc<WorkerContext>,
-    /// The model that is asked about calls and foreign content.
+    /// The model that is asked about calls and foreign content, without bounds yet: those are of each
+    /// question.
     pub(crate) judge: Arc<dyn Model>,
+}
+
+/// What the judge model found about a result.
+#[derive(Debug, Default)]
+pub(crate) struct ScreenedResult {
+    /// Why it must be withheld, if it must.
+    pub(crate) withhold: Option<String>,
+    /// What the judge used; none: it was not asked, or answered nothing that is charged for.
+    pub(crate) judge_use: Option<JudgeUse>,
+}
+
+impl ScreenedResult {
+    fn withheld(reason: &str) -> ScreenedResult {
+        ScreenedResult { withhold: Some(reason.to_owned()), judge_use: None }
+    }
 }
 
 /// A text in pieces that a judge with this window can read whole; 0: nobody knows its window.
@@ -95,11 +113,13 @@ impl Guards {
             let mark = frame_mark(&self.context.session, &call.id.to_string());
             let question =
                 judge::validate_question(said, &call.tool, &call.input, inspection, &mark);
-            inspection.judged =
-                Some(match self.ask_judge(judge::VALIDATE_SYSTEM, question).await {
-                    Ok(answer) => judge::parse_call_answer(&answer),
-                    Err(reason) => JudgeOpinion::Silent { reason },
-                });
+            // For no call: its judgement says what was used, long before its end.
+            let used = &mut inspection.judge_use;
+            let asked = self.ask_judge(None, judge::VALIDATE_SYSTEM, question, used).await;
+            inspection.judged = Some(match asked {
+                Ok(answer) => judge::parse_call_answer(&answer),
+                Err(reason) => JudgeOpinion::Silent { reason },
+            });
         }
     }
 
@@ -196,57 +216,72 @@ impl Guards {
         }
     }
 
-    /// Why a foreign text must be withheld, if it must.
+    /// Whether a foreign text that `call` brought must be withheld.
     pub(crate) async fn screen_result(
         &self,
+        call: CallId,
         config: &SessionConfig,
         label: &Label,
         raw: &RawResult,
-    ) -> Option<String> {
+    ) -> ScreenedResult {
+        let mut found = ScreenedResult::default();
         if !config.guards.screen_results || !label.is_external() {
-            return None;
+            return found;
         }
         // The judge may be another vendor's: nothing goes there that may not go to the model.
         let text = plain_text(&raw.blocks);
         let text = redact_text(&text, &self.context.parts.secrets);
         if text.trim().is_empty() {
-            return None;
+            return found;
         }
         let mark = frame_mark(&self.context.session, &text);
         let pieces = pieces_to_screen(&text, self.judge.info().window);
         if pieces.len() > PIECES_MAX {
-            return Some("it is too long for the judge model to read".into());
+            return ScreenedResult::withheld("it is too long for the judge model to read");
         }
         let origin = label.origins.iter().cloned().collect::<Vec<_>>().join(", ");
         for piece in pieces {
             let question = judge::screen_question(&origin, piece, &mark);
-            match self.ask_judge(judge::SCREEN_SYSTEM, question).await {
-                Ok(answer) => {
-                    if let Some(why) = judge::parse_screen_answer(&answer) {
-                        return Some(why);
-                    }
-                }
-                Err(why) => return Some(why),
+            let used = &mut found.judge_use;
+            found.withhold =
+                match self.ask_judge(Some(call), judge::SCREEN_SYSTEM, question, used).await {
+                    Ok(answer) => judge::parse_screen_answer(&answer),
+                    Err(why) => Some(why),
+                };
+            if found.withhold.is_some() {
+                break;
             }
         }
-        None
+        found
     }
 
-    /// One question to the judge model.
-    async fn ask_judge(&self, system: &str, question: String) -> Result<String, String> {
-        let asked = tokio::time::timeout(JUDGE_WAIT, self.ask_once(system, question));
-        match asked.await {
-            Ok(answer) => answer,
-            Err(_) => Err(format!("the judge model did not answer in {} s", JUDGE_WAIT.as_secs())),
+    /// One question to the judge model, for `call` where the end of that says what it used. That is added to
+    /// `used`, also where no usable answer came (R11).
+    async fn ask_judge(
+        &self,
+        call: Option<CallId>,
+        system: &str,
+        question: String,
+        used: &mut Option<JudgeUse>,
+    ) -> Result<String, String> {
+        let judge = CappedModel::wrap(self.judge.clone(), self.context.helper_bounds(call));
+        let session = &self.context.session;
+        let asked = helper::ask_within(judge.as_ref(), session, system, question, JUDGE_WAIT).await;
+        let (answer, usage) = match asked {
+            Ok((text, usage)) => (Ok(text), usage),
+            Err(HelperFailure { usage, too_slow: true, .. }) => {
+                let waited = JUDGE_WAIT.as_secs();
+                (Err(format!("the judge model did not answer in {waited} s")), usage)
+            }
+            Err(HelperFailure { why, usage, .. }) => {
+                (Err(format!("the judge model failed: {why}")), usage)
+            }
+        };
+        if !usage.is_nothing() {
+            let cost_usd = judge.info().cost(&usage);
+            JudgeUse { usage, cost_usd }.add_to(used);
         }
-    }
-
-    async fn ask_once(&self, system: &str, question: String) -> Result<String, String> {
-        let asked =
-            helper::ask_helper_model(self.judge.as_ref(), &self.context.session, system, question)
-                .await;
-        let failed = |why: String| format!("the judge model failed: {why}");
-        asked.map(|(text, _)| text).map_err(failed)
+        answer
     }
 }
 

@@ -61,8 +61,6 @@ pub(crate) struct Workers {
     /// Those who follow its children.
     pub(crate) children: ChildTasks,
     opener: Arc<dyn ChildOpener>,
-    /// The model that reads foreign words for calls, without bounds yet: those are of each call.
-    reader: Arc<dyn Model>,
     /// The model that summarises what no longer fits.
     condenser: Arc<dyn Model>,
     /// The model that fills recipes in.
@@ -111,8 +109,10 @@ impl Workers {
             CappedModel::wrap(helper, bounds.clone())
         };
         Workers {
-            guards: Guards { context: context.clone(), judge: own_or(&parts.judge) },
-            reader: parts.judge.clone().unwrap_or_else(|| model.clone()),
+            guards: Guards {
+                context: context.clone(),
+                judge: parts.judge.clone().unwrap_or_else(|| model.clone()),
+            },
             commands: CommandWatch::new(context.clone()),
             children: ChildTasks::default(),
             opener,
@@ -133,8 +133,7 @@ impl Workers {
         let parts = self.context.parts.clone();
         let bound = CappedModel::wrap(model.clone(), self.context.helper_bounds(None));
         if parts.judge.is_none() {
-            self.reader = model.clone();
-            self.guards.judge = bound.clone();
+            self.guards.judge = model.clone();
         }
         if parts.condenser.is_none() {
             self.condenser = bound.clone();
@@ -158,7 +157,7 @@ impl Workers {
         let readers = own.resources.readers.as_ref();
         let reader = readers.map(|readers| readers.reader_of_call(call.id));
         let own_reader =
-            || CappedModel::wrap(self.reader.clone(), own.helper_bounds(Some(call.id)));
+            || CappedModel::wrap(self.guards.judge.clone(), own.helper_bounds(Some(call.id)));
         ToolContext {
             session: own.session.clone(),
             call: call.id,

@@ -99,6 +99,9 @@ fn children_are_accounted_for(played: &Played) -> anyhow::Result<()> {
                 Event::ContextSummarised(f) => own.add(&f.usage),
                 Event::ContextCondensing(f) => f.cut.iter().for_each(|cut| own.add(&cut.usage)),
                 Event::RecipePlanned(f) => own.add(&f.usage),
+                Event::CallJudged(f) => {
+                    f.inspection.judge_use.iter().for_each(|used| own.add(&used.usage));
+                }
                 Event::CallFinished(f) => f.news.iter().for_each(|news| {
                     if let ResultEffect::Used { usage, .. } = news {
                         own.add(usage);

@@ -123,6 +123,7 @@ pub struct Judgement {
 ///         hooks: Vec::new(),
 ///         own: Vec::new(),
 ///         judged: None,
+///         judge_use: None,
 ///     };
 ///     let input = json!({ "command": line });
 ///     let tool = "execute_command";

@@ -21,7 +21,9 @@ use crate::prompt::{self, SectionName};
 use crate::record::texts_sha256_hex;
 use crate::skill::SkillNote;
 use crate::tool::built_in::FOREIGN_CALLER;
-use crate::tool::{AgentControl, EffectClass, PlanItem, PlanStatus, ResultEffect, foreign};
+use crate::tool::{
+    AgentControl, EffectClass, JudgeUse, PlanItem, PlanStatus, ResultEffect, foreign,
+};
 
 use super::call::{CallClearance, CallResult};
 use super::calls::{unknown_text, workspace_root};
@@ -540,6 +542,9 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
             });
         }
     });
+    if let Some(JudgeUse { usage, cost_usd }) = f.inspection.judge_use {
+        s.count_usage(&usage, cost_usd);
+    }
     s.note_carried(f);
     note_web_call(s, f);
     for lease in s.leases.iter_mut().filter(|lease| f.leases.contains(&lease.lease)) {
@@ -549,10 +554,7 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
         s.alerts_due.push_back((AlertName::Canary, reason.to_owned()));
     }
     if let Some(recent) = recent {
-        s.recent.push_back(recent);
-        while s.recent.len() > RECENT_CALLS {
-            s.recent.pop_front();
-        }
+        note_recent_call(s, recent);
     }
     if let Some(run) = &mut s.run {
         run.tool_calls += 1;
@@ -561,6 +563,13 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
         let consults = f.inspection.effects.consults;
         run.consulted += u32::from(consults && !refused);
         run.over_limit |= refused && is_out_of_calls(f.gate.as_ref(), f.rule.as_deref());
+    }
+}
+
+fn note_recent_call(s: &mut Session, recent: RecentCall) {
+    s.recent.push_back(recent);
+    while s.recent.len() > RECENT_CALLS {
+        s.recent.pop_front();
     }
 }
 

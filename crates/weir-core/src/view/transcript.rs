@@ -22,7 +22,7 @@ use crate::model::Thinking;
 use crate::profile::PermissionMode;
 use crate::session::Session;
 use crate::session::handles::HandleTable;
-use crate::tool::PlanItem;
+use crate::tool::{JudgeUse, PlanItem};
 
 mod asks;
 mod calls;
@@ -285,9 +285,12 @@ impl Transcript {
             Event::ImageProduced(f) if self.pictures.remove(&f.blob) => (),
             Event::ImageProduced(f) => self.changes.push(Change::ImageAdded(at.of_kind(f))),
             Event::CallProposed(f) => self.call_proposed(f, at),
-            Event::CallJudged(f) => self.change_call(f.call, |call| {
-                call.judged = SharedFact::new(&at.event);
-            }),
+            Event::CallJudged(f) => {
+                if let Some(JudgeUse { usage, cost_usd }) = &f.inspection.judge_use {
+                    self.meters.add(usage, *cost_usd);
+                }
+                self.change_call(f.call, |call| call.judged = SharedFact::new(&at.event));
+            }
             Event::CheckpointTaken(f) => self.checkpoint_taken(f),
             Event::CallStarted(f) => self.call_started(f.call, at.ts),
             Event::CallReconciled(f) => self.call_reconciled(f),

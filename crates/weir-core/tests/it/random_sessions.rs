@@ -575,6 +575,7 @@ impl Played {
             hooks: Vec::new(),
             own: Vec::new(),
             judged: None,
+            judge_use: None,
         }
     }
 

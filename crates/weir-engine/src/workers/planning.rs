@@ -11,7 +11,9 @@ use weir_core::governance::label::{self, Label};
 use weir_core::input::EffectAnswer;
 use weir_core::message::plain_text;
 use weir_core::session::{CallState, SessionConfig};
-use weir_core::tool::{Effects, Inspection, PathAccess, PlannedChange, RawResult};
+use weir_core::tool::{
+    Effects, Inspection, JudgeUse, PathAccess, PlannedChange, RawResult, ResultEffect,
+};
 
 use super::running::BroughtWords;
 use super::{PlannedContents, WorkerOutcome, Workers};
@@ -71,6 +73,13 @@ impl Workers {
         let cleaned = self.filter(call, config, raw, BroughtWords::with_label(&label)).await;
         inspection.fails = Some(plain_text(cleaned.clean.blocks()));
         inspection.withheld = cleaned.clean.withheld_reason().map(str::to_owned);
+        for news in cleaned.clean.result_effects() {
+            // A plan has no news of its own: this is what the judge model used.
+            if let ResultEffect::Used { usage, cost_usd } = news {
+                let used = JudgeUse { usage: *usage, cost_usd: *cost_usd };
+                used.add_to(&mut inspection.judge_use);
+            }
+        }
     }
 
     /// Saves what a call will touch (G7).

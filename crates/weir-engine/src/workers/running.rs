@@ -16,12 +16,13 @@ use weir_core::input::{EffectAnswer, journaled_result};
 use weir_core::message::MessageBlock;
 use weir_core::session::handles::keeps_answer;
 use weir_core::session::{CallState, Session, SessionConfig};
-use weir_core::tool::{CleanResult, PathPlace, RawResult};
+use weir_core::tool::{CleanResult, PathPlace, RawResult, ResultEffect};
 
 use super::{PlannedContents, WorkerOutcome, Workers};
 use crate::asking::CallPrompter;
 use crate::children::SpawnParameters;
 use crate::commands::CallEndMoment;
+use crate::guards::ScreenedResult;
 use crate::nested::NestedCalls;
 use crate::ports::{Blobs, Tool, ToolContext};
 use crate::programs::ProgramRun;
@@ -179,10 +180,12 @@ impl Workers {
         &self,
         call: &CallState,
         config: &SessionConfig,
-        raw: RawResult,
+        mut raw: RawResult,
         about: BroughtWords<'_>,
     ) -> FilterOutput {
-        let withhold = self.guards.screen_result(config, about.label, &raw).await;
+        let screened = self.guards.screen_result(call.id, config, about.label, &raw).await;
+        let ScreenedResult { withhold, judge_use } = screened;
+        raw.news.extend(judge_use.map(ResultEffect::from));
         let tool = self.context.toolbox.get(&call.tool);
         let context = FilterContext {
             call: call.id,

@@ -181,6 +181,7 @@ impl AskingTurn {
 fn says_what_helpers_used(event: &Event) -> bool {
     match event {
         Event::ContextSummarised(_) | Event::RunRemembered(_) | Event::RecipePlanned(_) => true,
+        Event::CallJudged(f) => f.inspection.judge_use.is_some(),
         Event::CallFinished(f) => {
             f.news.iter().any(|news| matches!(news, ResultEffect::Used { .. }))
         }

@@ -121,6 +121,11 @@ impl StableNumbers {
             Event::ModelReplied(f) => {
                 self.replace_use(self.request, 2_000, &mut f.usage, &mut f.cost_usd);
             }
+            Event::CallJudged(f) => {
+                if let Some(used) = &mut Arc::make_mut(&mut f.inspection).judge_use {
+                    self.replace_use(2_000, 20, &mut used.usage, &mut used.cost_usd);
+                }
+            }
             Event::CallFinished(f) => {
                 for news in &mut f.news {
                     if let ResultEffect::Used { usage, cost_usd } = news {

@@ -27,14 +27,16 @@ use crate::past;
 use crate::picture_model;
 use crate::ports::{
     BrainAccess, ConsultError, DormantItem, FlagshipAnswer, Knowledge, MeaningAnswer,
-    MeaningQuestion, MemoryRequest, Model, ModelUse, NO_MEANING_SEARCH, NO_VENDOR_SEARCH, Passage,
-    PictureAnswer, PictureError, PictureRequest, ProfileLine, ProgressSink, Proposal, ReaderAnswer,
-    ReaderQuestion, RecallQuery, Scripts, SkillProposal, SkillScript, SkillText, StoredItem,
-    VendorAnswer, VendorQuestion, VendorSearchError, VendorSearchSource,
+    MeaningQuestion, MeaningScope, MemoryRequest, Model, ModelUse, NO_MEANING_SEARCH,
+    NO_VENDOR_SEARCH, Passage, PictureAnswer, PictureError, PictureRequest, ProfileLine,
+    ProgressSink, Proposal, ReaderAnswer, ReaderQuestion, RecallQuery, Scripts, SkillProposal,
+    SkillScript, SkillText, StoredItem, VendorAnswer, VendorQuestion, VendorSearchError,
+    VendorSearchSource,
 };
 use crate::recipes;
 use crate::session_log;
 use crate::skills;
+use crate::spending::SharedCallBounds;
 use crate::toolbox::Toolbox;
 use crate::vendor_search;
 use crate::worker_context::WorkerContext;
@@ -133,7 +135,9 @@ impl Knowledge for CallKnowledge {
         let Some(search) = &self.context.resources.meaning else {
             return Err(NO_MEANING_SEARCH.into());
         };
-        search.search_workspace(&self.context.workspace, question, progress, cancel).await
+        let bounds = SharedCallBounds(self.context.helper_bounds(Some(self.call)));
+        let scope = MeaningScope { progress, cancel, bounds: &bounds };
+        search.search_workspace(&self.context.workspace, question, &scope).await
     }
 
     fn skills(&self) -> Vec<SkillLine> {

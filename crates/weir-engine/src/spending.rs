@@ -27,6 +27,7 @@ use crate::session_time::SessionTime;
 mod capped_model;
 mod family;
 mod held;
+mod shared_bounds;
 mod tool_spending;
 
 pub(crate) use capped_model::{CappedModel, HelperBounds};
@@ -34,6 +35,7 @@ use capped_model::{call_prefix, is_counted};
 pub use family::FamilySpending;
 pub(crate) use family::{EndedHelp, FamilySeat, HelperTurn};
 pub(crate) use held::HeldSpending;
+pub(crate) use shared_bounds::SharedCallBounds;
 pub(crate) use tool_spending::ToolSpending;
 
 /// How long what was set aside holds without being renewed, in milliseconds.

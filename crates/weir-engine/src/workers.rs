@@ -36,7 +36,7 @@ use crate::ports::{
 };
 use crate::recover::{self, ReconciledOutcome};
 use crate::scene::{self, NestedInstructions, SceneGatherer, SceneRequest};
-use crate::spending::{CappedModel, SharedSpending};
+use crate::spending::{CappedModel, SharedCallBounds, SharedSpending};
 use crate::worker_context::WorkerContext;
 
 mod model;
@@ -186,6 +186,7 @@ impl Workers {
             nested: Arc::new(StepPlanner { toolbox: own.toolbox.clone() }),
             program: ProgramAccess::none(),
             person: Arc::new(NoPerson),
+            bounds: Arc::new(SharedCallBounds(own.helper_bounds(Some(call.id)))),
             servers: own.servers.clone(),
             agents: Arc::new(self.sub_agents_of_call(call.id, config, None)),
             about: Arc::new(Value::Null),

@@ -22,9 +22,9 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Clock, PersonPrompter, ProgressSink};
+use weir_engine::ports::{Clock, ProgressSink};
 
-use crate::handler::{McpClientHandler, McpConnectionContext};
+use crate::handler::{McpClientHandler, McpConnectionContext, RequestCaller};
 use crate::listing::{ServerListing, TOOLS_MAX};
 use crate::ports::{LaunchedProcess, ServerProcess};
 use crate::spec::{ServerSpec, ServerTransport};
@@ -45,8 +45,8 @@ const ERRORS_CHARS_MAX: usize = 600;
 pub(crate) struct RequestScope<'a> {
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) progress: &'a ProgressSink,
-    /// Whom the server may ask meanwhile.
-    pub(crate) person: Option<&'a Arc<dyn PersonPrompter>>,
+    /// The call for which it is made: what the server may ask meanwhile; none: it is made for none.
+    pub(crate) caller: Option<&'a RequestCaller>,
     /// Without any word from the server.
     pub(crate) idle_ms: u64,
     /// In any case.
@@ -359,7 +359,7 @@ impl ServerConnection {
             let left = until.0.saturating_sub(self.clock.now().0).max(0) / 1_000;
             let left = u64::try_from(left).unwrap_or(0).max(1);
             let (cancel, progress) = (&cancel, &progress);
-            let way = RequestScope { cancel, progress, person: None, idle_ms: left, hard_ms: left };
+            let way = RequestScope { cancel, progress, caller: None, idle_ms: left, hard_ms: left };
             let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
             let page = result_to_value(&self.send_request(list.to_request(params), &way).await?);
             if let Some(Value::Array(items)) = page.get(list.field_name()) {
@@ -383,7 +383,7 @@ impl ServerConnection {
         arguments: JsonObject,
         way: &RequestScope<'_>,
     ) -> Result<CallToolResult, RequestFailure> {
-        let _attending = way.person.map(|person| self.shared.attend_person(person.clone()));
+        let _attending = way.caller.map(|caller| self.shared.attend_caller(caller.clone()));
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         for _ in 0..ROUNDS_MAX {
             let request = CallToolRequest::new(params.clone());

@@ -22,7 +22,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
 use weir_core::model::Usage;
-use weir_engine::ports::{PersonPrompter, ProgressSink};
+use weir_engine::ports::{CallBounds, PersonPrompter, ProgressSink};
 
 use crate::ports::{Elicitation, ElicitationOutcome, McpOptions, SamplingRequest};
 use crate::spec::ServerSpec;
@@ -51,6 +51,15 @@ pub struct ServerChange {
     pub what: &'static str,
 }
 
+/// A call of a session, as a server meets it while it works for that.
+#[derive(Clone)]
+pub(crate) struct RequestCaller {
+    /// Whom it may ask.
+    pub(crate) person: Arc<dyn PersonPrompter>,
+    /// Under what bounds it may ask the model.
+    pub(crate) bounds: Arc<dyn CallBounds>,
+}
+
 /// What a connection and whoever listens to its server share.
 pub(crate) struct McpConnectionContext {
     pub(crate) server: String,
@@ -65,8 +74,10 @@ pub(crate) struct McpConnectionContext {
     pub(crate) changes: broadcast::Sender<ServerChange>,
     progress: Mutex<HashMap<ProgressToken, ProgressListener>>,
     samples: AtomicU32,
-    /// Whom calls that are under way can ask, the newest last.
-    persons: Mutex<Vec<(u64, Arc<dyn PersonPrompter>)>>,
+    /// Calls that are under way, the newest last.
+    callers: Mutex<Vec<(u64, RequestCaller)>>,
+    /// Bounds of the newest call: what the server asks between calls is counted with the next one.
+    bounds: Mutex<Option<Arc<dyn CallBounds>>>,
     /// Questions to a person that are open.
     asking: AtomicU32,
     /// What answers of the model used and cost, until somebody counts it.
@@ -94,7 +105,8 @@ impl McpConnectionContext {
             changes,
             progress: Mutex::default(),
             samples: AtomicU32::new(0),
-            persons: Mutex::default(),
+            callers: Mutex::default(),
+            bounds: Mutex::default(),
             asking: AtomicU32::new(0),
             used: Mutex::default(),
         }
@@ -118,12 +130,31 @@ impl McpConnectionContext {
         std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Lets the server ask this person until the guard is dropped.
-    pub(crate) fn attend_person(self: &Arc<Self>, person: Arc<dyn PersonPrompter>) -> PersonGuard {
-        let mut persons = self.persons.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = persons.last().map_or(0, |(id, _)| id + 1);
-        persons.push((id, person));
-        PersonGuard { shared: self.clone(), id }
+    /// Lets the server ask for this call until the guard is dropped.
+    pub(crate) fn attend_caller(self: &Arc<Self>, caller: RequestCaller) -> CallerGuard {
+        let bounds = caller.bounds.clone();
+        *self.bounds.lock().unwrap_or_else(PoisonError::into_inner) = Some(bounds);
+        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = callers.last().map_or(0, |(id, _)| id + 1);
+        callers.push((id, caller));
+        CallerGuard { shared: self.clone(), id }
+    }
+
+    /// The newest call that is under way.
+    fn newest_caller(&self) -> Option<RequestCaller> {
+        let callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        callers.last().map(|(_, caller)| caller.clone())
+    }
+
+    /// Under what bounds the model is asked now; none: no call came yet.
+    fn bounds_now(&self) -> Option<Arc<dyn CallBounds>> {
+        let newest = self.newest_caller().map(|caller| caller.bounds);
+        newest.or_else(|| self.bounds.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// What the model used for the server, to be counted with a call.
+    fn note_used(&self, used: Option<(Usage, Option<f64>)>) {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).extend(used);
     }
 
     /// Whether a person is being asked: meanwhile nobody waits for the server.
@@ -189,8 +220,7 @@ impl McpConnectionContext {
             form,
             url: url.map(|url| visible_text(&url, QUESTION_CHARS_MAX)),
         };
-        let persons = self.persons.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let person = persons.last().map(|(_, person)| person.clone());
+        let person = self.newest_caller().map(|caller| caller.person);
         let _asking = CountGuard::new(&self.asking);
         match elicit.ask_person(question, person).await {
             ElicitationOutcome::Accepted(content) => {
@@ -228,10 +258,14 @@ impl McpConnectionContext {
             messages,
             tokens_max: request.max_tokens.min(SAMPLE_TOKENS_MAX),
         };
-        let sampled = sampler.sample(question).await.map_err(|why| refuse(&why))?;
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used.push((sampled.usage, sampled.cost_usd));
-        drop(used);
+        let sampled = match sampler.sample(question, self.bounds_now()).await {
+            Ok(sampled) => sampled,
+            Err(failed) => {
+                self.note_used(failed.used);
+                return Err(refuse(&failed.why));
+            }
+        };
+        self.note_used(Some((sampled.usage, sampled.cost_usd)));
         let answer = SamplingMessage::assistant_text(sampled.text);
         Ok(CreateMessageResult::new(answer, sampled.model).with_stop_reason("endTurn"))
     }
@@ -272,16 +306,16 @@ impl Drop for ProgressGuard {
     }
 }
 
-/// While it lives, the server may ask a person.
-pub(crate) struct PersonGuard {
+/// While it lives, the server may ask for a call.
+pub(crate) struct CallerGuard {
     shared: Arc<McpConnectionContext>,
     id: u64,
 }
 
-impl Drop for PersonGuard {
+impl Drop for CallerGuard {
     fn drop(&mut self) {
-        let mut persons = self.shared.persons.lock().unwrap_or_else(PoisonError::into_inner);
-        persons.retain(|(id, _)| *id != self.id);
+        let mut callers = self.shared.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        callers.retain(|(id, _)| *id != self.id);
     }
 }
 

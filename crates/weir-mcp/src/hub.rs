@@ -115,7 +115,7 @@ impl McpHub {
         let server = self.find_server(server)?;
         let idle_ms = server.spec.timeouts.call_ms.unwrap_or(timeout_ms).min(timeout_ms);
         let (cancel, progress) = (&cancel, &progress);
-        let way = RequestScope { cancel, progress, person: None, idle_ms, hard_ms: timeout_ms };
+        let way = RequestScope { cancel, progress, caller: None, idle_ms, hard_ms: timeout_ms };
         let result = server.call_tool(tool, arguments, &way).await?;
         serde_json::to_value(result).map_err(|error| error.to_string())
     }

@@ -41,7 +41,8 @@ pub use listing::{ListedTool, ServerListing, TOOLS_MAX};
 pub use pin::{DifferenceKind, PinDifference, ServerIdentity, ServerPin, in_words};
 pub use ports::{
     Authorizer, Elicitation, ElicitationHandler, ElicitationOutcome, LaunchedProcess, McpOptions,
-    Sampler, SamplingRequest, SamplingResult, ServerLauncher, ServerProcess, TokenStore,
+    Sampler, SamplingFailure, SamplingRequest, SamplingResult, ServerLauncher, ServerProcess,
+    TokenStore,
 };
 pub use propose::{DeclarationProposal, declaration_toml, propose_declaration};
 pub use spec::{

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use weir_core::model::Usage;
-use weir_engine::ports::{Clock, PersonPrompter};
+use weir_engine::ports::{CallBounds, Clock, PersonPrompter};
 
 use crate::spec::ServerSpec;
 
@@ -152,13 +152,27 @@ pub struct SamplingResult {
     pub cost_usd: Option<f64>,
 }
 
+/// Why there is no answer of the model.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SamplingFailure {
+    /// The reason, for the server.
+    pub why: String,
+    /// Tokens that were used all the same, and what they cost where the price is known; none: nothing that is
+    /// charged for.
+    pub used: Option<(Usage, Option<f64>)>,
+}
+
 /// Answers questions of servers with a model: without tools, without history, bounded, and counted
 /// to the session.
 #[async_trait]
 pub trait Sampler: Send + Sync {
-    /// Asks.
+    /// Asks under these bounds, which are those of a call; none: no call of a session came to the server yet.
     ///
     /// # Errors
     /// Why there is no answer.
-    async fn sample(&self, question: SamplingRequest) -> Result<SamplingResult, String>;
+    async fn sample(
+        &self,
+        question: SamplingRequest,
+        bounds: Option<Arc<dyn CallBounds>>,
+    ) -> Result<SamplingResult, SamplingFailure>;
 }

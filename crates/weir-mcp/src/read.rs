@@ -24,7 +24,7 @@ pub(crate) async fn read_server(
     let hard_ms = cx.timeout_ms;
     let idle_ms = server.spec.timeouts.call_ms.unwrap_or(hard_ms).min(hard_ms);
     let way =
-        RequestScope { cancel: &cx.cancel, progress: &cx.progress, person: None, idle_ms, hard_ms };
+        RequestScope { cancel: &cx.cancel, progress: &cx.progress, caller: None, idle_ms, hard_ms };
     // A tool's schema was approved and is known.
     if let ServerRead::Tool(tool) = &what {
         return of_tool(server, tool);

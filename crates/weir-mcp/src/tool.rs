@@ -14,6 +14,7 @@ use weir_core::tool::{
 use weir_engine::ports::{CallPlan, Tool, ToolContext};
 
 use crate::connect::RequestScope;
+use crate::handler::RequestCaller;
 use crate::listing::ListedTool;
 use crate::server::McpServer;
 use crate::spec::ServerTransport;
@@ -171,8 +172,9 @@ impl Tool for ForeignTool {
         };
         let hard_ms = cx.timeout_ms;
         let idle_ms = self.server.spec.timeouts.call_ms.unwrap_or(hard_ms).min(hard_ms);
-        let (cancel, progress, person) = (&cx.cancel, &cx.progress, Some(&cx.person));
-        let way = RequestScope { cancel, progress, person, idle_ms, hard_ms };
+        let caller = RequestCaller { person: cx.person.clone(), bounds: cx.bounds.clone() };
+        let (cancel, progress, caller) = (&cx.cancel, &cx.progress, Some(&caller));
+        let way = RequestScope { cancel, progress, caller, idle_ms, hard_ms };
         let called = self.server.call_tool(&self.name, arguments, &way).await;
         let mut raw = match called {
             Ok(result) => {

@@ -92,6 +92,11 @@ impl EmbeddingModel {
         self.info.model.to_string()
     }
 
+    /// The model, as its catalogue says.
+    pub fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
     /// The vectors of `texts`, in as many requests as that takes.
     ///
     /// # Errors

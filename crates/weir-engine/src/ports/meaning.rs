@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use weir_core::model::Usage;
 use weir_core::tool::ResultEffect;
 
-use super::ProgressSink;
+use super::{CallBounds, ProgressSink};
 use crate::workspace::Workspace;
 
 /// What is looked for.
@@ -77,11 +77,22 @@ pub struct MeaningAnswer {
     pub notes: Vec<String>,
 }
 
+/// What one search may use.
+#[derive(Clone, Copy)]
+pub struct MeaningScope<'a> {
+    /// Shows how far it is.
+    pub progress: &'a ProgressSink,
+    /// Ends it.
+    pub cancel: &'a CancellationToken,
+    /// Under what bounds a model may be asked for vectors.
+    pub bounds: &'a dyn CallBounds,
+}
+
 /// Search by meaning. Called for one call at a time; keeps its index current itself.
 #[async_trait]
 pub trait MeaningSearch: Send + Sync {
     /// Looks in the files of this workspace. What is hidden is in no answer and no count. Returns soon
-    /// after `cancel` fires.
+    /// after the scope's `cancel` fires. No model is asked beyond the scope's bounds: then it goes on without.
     ///
     /// # Errors
     /// A sentence for the model.
@@ -89,7 +100,6 @@ pub trait MeaningSearch: Send + Sync {
         &self,
         workspace: &Arc<Workspace>,
         question: MeaningQuestion,
-        progress: &ProgressSink,
-        cancel: &CancellationToken,
+        scope: &MeaningScope<'_>,
     ) -> Result<MeaningAnswer, String>;
 }

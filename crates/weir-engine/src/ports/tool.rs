@@ -13,8 +13,8 @@ use weir_core::profile::PermissionMode;
 use weir_core::tool::{EffectClass, Effects, RawResult, ToolSpec};
 
 use super::{
-    Blobs, Checkpoints, DocumentReaders, Knowledge, McpServers, PersonPrompter, Plugins, Processes,
-    ProgramAccess, SubAgents, Web,
+    Blobs, CallBounds, Checkpoints, DocumentReaders, Knowledge, McpServers, PersonPrompter,
+    Plugins, Processes, ProgramAccess, SubAgents, Web,
 };
 use crate::workspace::Workspace;
 
@@ -139,6 +139,8 @@ pub struct ToolContext {
     /// The person, for what a foreign server wants to know while its call runs. Nobody while
     /// planning.
     pub person: Arc<dyn PersonPrompter>,
+    /// Bounds of money and tokens, for what a model is asked while its call runs.
+    pub bounds: Arc<dyn CallBounds>,
     /// Foreign servers, to look at what they offer.
     pub servers: Arc<dyn McpServers>,
     /// The session as `inspect_self` shows it: model, profile, limits, usage, tools, rules.

@@ -9,8 +9,8 @@ use weir_core::ids::{SessionId, TurnId};
 use weir_core::message::{Message, MessageBlock};
 use weir_core::model::{ModelInfo, ModelReply, ModelRequest, ReplyBlock, Thinking};
 use weir_engine::helper::estimate_usage;
-use weir_engine::ports::{MediaMap, Model, SignalSink};
-use weir_mcp::{Sampler, SamplingRequest, SamplingResult};
+use weir_engine::ports::{CallBounds, MediaMap, Model, SignalSink};
+use weir_mcp::{Sampler, SamplingFailure, SamplingRequest, SamplingResult};
 
 /// How long an answer may take.
 const ANSWER_WAIT: Duration = Duration::from_secs(120);
@@ -20,20 +20,39 @@ const FRAME: &str = "A program that the person has connected asks you this. Answ
 
 /// The model of the session, once it is known.
 #[derive(Default)]
-pub struct SessionModel(OnceLock<Arc<dyn Model>>);
+pub struct SessionModel(OnceLock<AskedModel>);
+
+struct AskedModel {
+    model: Arc<dyn Model>,
+    /// The same under caps, for what is asked before any call: nothing else bounds that.
+    before_calls: Arc<dyn Model>,
+}
 
 impl SessionModel {
-    /// From now on this model answers.
-    pub fn set_model(&self, model: &Arc<dyn Model>) {
+    /// From now on this model answers. `before_calls`: the same one under the caps of the session.
+    pub fn set_model(&self, model: Arc<dyn Model>, before_calls: Arc<dyn Model>) {
         // It is set once: a session is put together once.
-        let _ = self.0.set(model.clone());
+        let _ = self.0.set(AskedModel { model, before_calls });
     }
+}
+
+/// Without anything that is charged for.
+fn failed(why: &str) -> SamplingFailure {
+    SamplingFailure { why: why.into(), used: None }
 }
 
 #[async_trait]
 impl Sampler for SessionModel {
-    async fn sample(&self, question: SamplingRequest) -> Result<SamplingResult, String> {
-        let model = self.0.get().ok_or("there is no model to ask here")?;
+    async fn sample(
+        &self,
+        question: SamplingRequest,
+        bounds: Option<Arc<dyn CallBounds>>,
+    ) -> Result<SamplingResult, SamplingFailure> {
+        let asked = self.0.get().ok_or_else(|| failed("there is no model to ask here"))?;
+        let model = match bounds {
+            Some(bounds) => bounds.bound_model(asked.model.clone()),
+            None => asked.before_calls.clone(),
+        };
         let info = model.info();
         let bounded = ModelInfo {
             max_output: info.max_output.min(u64::from(question.tokens_max)).max(1),
@@ -62,8 +81,16 @@ impl Sampler for SessionModel {
         let mut conversation = model.start_conversation();
         conversation.prepare(&request, &MediaMap::new());
         let sink = SignalSink::none();
+        let unanswered = || {
+            let usage = estimate_usage(asked_bytes, 0);
+            Some((usage, info.cost(&usage)))
+        };
         let asked = tokio::time::timeout(ANSWER_WAIT, conversation.send(&sink));
-        match asked.await.map_err(|_| "the model did not answer in time")? {
+        let Ok(reply) = asked.await else {
+            let why = "the model did not answer in time".into();
+            return Err(SamplingFailure { why, used: unanswered() });
+        };
+        match reply {
             ModelReply::Whole { blocks, usage, .. } => {
                 let said = blocks.iter().filter_map(|block| match block {
                     ReplyBlock::Said(MessageBlock::Text { text, .. }) => Some(text.as_str()),
@@ -81,7 +108,105 @@ impl Sampler for SessionModel {
                     cost_usd: info.cost(&usage),
                 })
             }
-            ModelReply::Failed { .. } => Err("the model could not answer".into()),
+            ModelReply::Failed { class, .. } => {
+                let used = class.may_be_charged().then(unanswered).flatten();
+                Err(SamplingFailure { why: "the model could not answer".into(), used })
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_core::model::{FailureClass, ModelRef, StopReason, Usage};
+    use weir_engine::ports::{Conversation, NoBounds, PreparedRequest, ReservedRequest};
+
+    use super::*;
+
+    /// A model that replies in one way.
+    #[derive(Clone)]
+    struct OneReply(fn() -> ModelReply);
+
+    impl Model for OneReply {
+        fn info(&self) -> Arc<ModelInfo> {
+            let model = ModelRef { provider: "box".into(), name: "m".into() };
+            Arc::new(ModelInfo { max_output: 100, ..ModelInfo::with_name(model) })
+        }
+        fn start_conversation(&self) -> Box<dyn Conversation> {
+            Box::new(self.clone())
+        }
+    }
+
+    #[async_trait]
+    impl Conversation for OneReply {
+        fn prepare(&mut self, _request: &ModelRequest, _media: &MediaMap) -> PreparedRequest {
+            PreparedRequest::default()
+        }
+        async fn send(&mut self, _signals: &SignalSink) -> ModelReply {
+            (self.0)()
+        }
+    }
+
+    fn answer() -> ModelReply {
+        ModelReply::Whole {
+            blocks: vec![ReplyBlock::Said(MessageBlock::text("4"))],
+            stop: StopReason::End,
+            usage: Usage { input: 20, output: 1, ..Usage::default() },
+            repairs: Vec::new(),
+        }
+    }
+
+    fn failure(class: FailureClass) -> ModelReply {
+        ModelReply::Failed { class, message: "no".into(), retry_after_ms: None }
+    }
+
+    /// Bounds under which nothing is left.
+    struct UsedUp;
+
+    #[async_trait]
+    impl CallBounds for UsedUp {
+        fn bound_model(&self, _model: Arc<dyn Model>) -> Arc<dyn Model> {
+            Arc::new(OneReply(|| failure(FailureClass::Refused)))
+        }
+        async fn reserve_input(
+            &self,
+            _model: &ModelInfo,
+            _tokens: u64,
+        ) -> Result<Box<dyn ReservedRequest>, String> {
+            Err("nothing is left".into())
+        }
+    }
+
+    async fn sample(
+        reply: fn() -> ModelReply,
+        bounds: Option<Arc<dyn CallBounds>>,
+    ) -> Result<SamplingResult, SamplingFailure> {
+        let (asked, model) = (SessionModel::default(), Arc::new(OneReply(reply)));
+        asked.set_model(model.clone(), model);
+        let question = SamplingRequest {
+            server: "a".into(),
+            system: String::new(),
+            messages: vec![(true, "2+2?".into())],
+            tokens_max: 10,
+        };
+        asked.sample(question, bounds).await
+    }
+
+    #[tokio::test]
+    async fn r11_a_server_asks_the_model_under_the_bounds_of_its_call() {
+        for bounds in [None, Some(Arc::new(NoBounds) as Arc<dyn CallBounds>)] {
+            let answered = sample(answer, bounds).await.expect("it is asked");
+            assert_eq!((answered.text.as_str(), answered.usage.input), ("4", 20));
+        }
+        let failed = sample(answer, Some(Arc::new(UsedUp))).await.expect_err("nothing is left");
+        assert_eq!(failed.used, None, "nobody was asked");
+    }
+
+    #[tokio::test]
+    async fn r11_an_answer_to_a_server_that_broke_off_counts_as_an_estimate() {
+        let cut = sample(|| failure(FailureClass::StreamCut), None).await.expect_err("no answer");
+        assert!(cut.used.is_some_and(|(usage, _)| usage.input > 0 && usage.output == 0));
+        let refused = sample(|| failure(FailureClass::Auth), None).await.expect_err("no answer");
+        assert_eq!(refused.used, None);
     }
 }

@@ -10,9 +10,10 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use weir_core::governance::filter::redact_text;
 use weir_core::tool::PathEffect;
+use weir_engine::helper::estimate_usage;
 use weir_engine::ports::{
-    FileContent, FoundPassage, MeaningAnswer, MeaningQuestion, MeaningSearch, ModelUse,
-    ProgressSink,
+    FileContent, FoundPassage, MeaningAnswer, MeaningQuestion, MeaningScope, MeaningSearch,
+    ModelUse, ProgressSink,
 };
 use weir_engine::workspace::{EntryKind, Workspace, WorkspaceEntry};
 use weir_meaning::{
@@ -77,21 +78,46 @@ impl WorkspaceMeaning {
     }
 
     /// Vectors of the question and of passages that have none. Texts go to the model that a person
-    /// named, and to no other.
+    /// named, and to no other, within the bounds of the call that searches (R11).
     async fn embed_texts(
         &self,
         model: &EmbeddingModel,
         words: &str,
         missing: &[MissingVector],
-        cancel: &CancellationToken,
+        scope: &MeaningScope<'_>,
     ) -> Result<TextVectors, String> {
         let texts = std::iter::once(words).chain(missing.iter().map(|one| one.text.as_str()));
         let texts: Vec<String> =
             texts.map(|text| redact_text(text, &self.secrets).into_owned()).collect();
-        tokio::select! {
+        let estimated = estimate_usage(texts.iter().map(String::len).sum(), 0);
+        let cancelled = || "the search was cancelled".to_owned();
+        let reserved = tokio::select! {
             biased;
-            () = cancel.cancelled() => Err("the search was cancelled".into()),
-            done = model.embed_texts(&texts) => done.map_err(|error| error.to_string()),
+            () = scope.cancel.cancelled() => return Err(cancelled()),
+            reserved = scope.bounds.reserve_input(model.info(), estimated.input) => reserved?,
+        };
+        let made = tokio::select! {
+            biased;
+            // Nobody says what it used: it counts as the most until the call is over.
+            () = scope.cancel.cancelled() => return Err(cancelled()),
+            made = model.embed_texts(&texts) => made,
+            // It never ends.
+            () = reserved.keep() => return Err(cancelled()),
+        };
+        match made {
+            Ok(mut made) => {
+                if made.usage.is_nothing() {
+                    (made.usage, made.cost_usd) = (estimated, model.info().cost(&estimated));
+                }
+                let mut used = ModelUse { usage: made.usage, cost_usd: made.cost_usd };
+                reserved.settle(Some(&mut used)).await;
+                made.cost_usd = used.cost_usd;
+                Ok(made)
+            }
+            Err(error) => {
+                reserved.settle(None).await;
+                Err(error.to_string())
+            }
         }
     }
 }
@@ -102,8 +128,7 @@ impl MeaningSearch for WorkspaceMeaning {
         &self,
         workspace: &Arc<Workspace>,
         question: MeaningQuestion,
-        progress: &ProgressSink,
-        cancel: &CancellationToken,
+        scope: &MeaningScope<'_>,
     ) -> Result<MeaningAnswer, String> {
         let held = workspace.derived_value::<HeldIndex>();
         let search = Arc::new(WorkspaceSearch {
@@ -111,8 +136,8 @@ impl MeaningSearch for WorkspaceMeaning {
             question,
             folder: self.folder.clone(),
             model: self.model.as_ref().map(EmbeddingModel::model_name),
-            progress: progress.clone(),
-            cancel: cancel.clone(),
+            progress: scope.progress.clone(),
+            cancel: scope.cancel.clone(),
         });
         let mut state =
             on_index(&held, &search, |search, open| search.prepare_index(open)).await??;
@@ -123,7 +148,7 @@ impl MeaningSearch for WorkspaceMeaning {
             .await;
         };
         let words = &search.question.words;
-        let made = match self.embed_texts(model, words, &state.missing, cancel).await {
+        let made = match self.embed_texts(model, words, &state.missing, scope).await {
             Ok(made) => Some(made),
             Err(why) => {
                 state.notes.push(format!("{why}; {OWN_VECTORS} were compared instead"));

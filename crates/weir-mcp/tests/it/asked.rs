@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use weir_core::model::Usage;
+use weir_engine::ports::CallBounds;
 use weir_mcp::{
-    Elicitation, ElicitationHandler, ElicitationOutcome, Sampler, SamplingRequest, SamplingResult,
+    Elicitation, ElicitationHandler, ElicitationOutcome, Sampler, SamplingFailure, SamplingRequest,
+    SamplingResult,
 };
 
 use crate::world::*;
@@ -91,7 +93,11 @@ struct Model(Mutex<Vec<SamplingRequest>>);
 
 #[async_trait]
 impl Sampler for Model {
-    async fn sample(&self, question: SamplingRequest) -> Result<SamplingResult, String> {
+    async fn sample(
+        &self,
+        question: SamplingRequest,
+        _bounds: Option<Arc<dyn CallBounds>>,
+    ) -> Result<SamplingResult, SamplingFailure> {
         self.0.lock().expect("no test panics with it").push(question);
         Ok(SamplingResult {
             model: "m".into(),

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
+use weir_engine::ports::NoBounds;
 use weir_engine::workspace::WorkspaceOptions;
 
 use super::*;
@@ -57,7 +58,8 @@ impl Vault {
         let question = MeaningQuestion { words: words.into(), folder: folder.into(), limit: 5 };
         let cancel = CancellationToken::new();
         let none = ProgressSink::none();
-        let answer = search.search_workspace(&self.workspace, question, &none, &cancel).await;
+        let scope = MeaningScope { progress: &none, cancel: &cancel, bounds: &NoBounds };
+        let answer = search.search_workspace(&self.workspace, question, &scope).await;
         answer.expect("an answer")
     }
 

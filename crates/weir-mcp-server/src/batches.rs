@@ -13,7 +13,7 @@ use crate::messages::{INTERNAL_ERROR, INVALID_REQUEST, ReadMessage, read_entry, 
 /// Messages of one batch.
 const MESSAGES_MAX: usize = 100;
 /// Batches whose requests are not all answered, at once.
-const BATCHES_MAX: usize = 100;
+pub(crate) const BATCHES_MAX: usize = 100;
 /// Bytes that are kept for all of them: answers that wait for others, and names of requests.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
@@ -49,6 +49,22 @@ pub(crate) enum AnswerPlace {
     Whole(String),
 }
 
+/// Why a batch of so many messages is refused; `None`: it is not.
+pub(crate) fn describe_wrong_size(count: usize) -> Option<String> {
+    match count {
+        0 => Some("Invalid request: a batch has at least one message".to_owned()),
+        many if many > MESSAGES_MAX => {
+            Some(format!("Invalid request: a batch has at most {MESSAGES_MAX} messages"))
+        }
+        _ => None,
+    }
+}
+
+/// Why no batch more is begun.
+pub(crate) fn describe_too_many() -> String {
+    format!("Invalid request: {BATCHES_MAX} batches are not answered yet; wait for one of them")
+}
+
 impl Default for OpenBatches {
     fn default() -> OpenBatches {
         OpenBatches { open: Vec::new(), kept_bytes_max: KEPT_BYTES_MAX }
@@ -58,18 +74,11 @@ impl Default for OpenBatches {
 impl OpenBatches {
     /// Takes the messages of a batch apart.
     pub(crate) fn begin_batch(&mut self, entries: Vec<Value>) -> BegunBatch {
-        let why = match entries.len() {
-            0 => Some("Invalid request: a batch has at least one message".to_owned()),
-            many if many > MESSAGES_MAX => {
-                Some(format!("Invalid request: a batch has at most {MESSAGES_MAX} messages"))
-            }
-            _ if self.open.len() >= BATCHES_MAX => Some(format!(
-                "Invalid request: {BATCHES_MAX} batches are not answered yet; wait for one of them"
-            )),
-            _ => None,
-        };
-        if let Some(why) = why {
+        if let Some(why) = describe_wrong_size(entries.len()) {
             return BegunBatch::refuse_whole(&why);
+        }
+        if self.open.len() >= BATCHES_MAX {
+            return BegunBatch::refuse_whole(&describe_too_many());
         }
         let mut batch = OpenBatch::default();
         let mut messages = Vec::new();
@@ -128,6 +137,20 @@ impl OpenBatches {
             Some(whole) => AnswerPlace::Whole(whole),
             None => AnswerPlace::Waits,
         })
+    }
+
+    /// The answers to all batches as they are, each as JSON: the connection ends. What was not done until then
+    /// is an error, so that nothing that was done is lost with it.
+    pub(crate) fn end_all(&mut self) -> Vec<String> {
+        let why = "the connection ended before this was done; look whether it had begun";
+        let ended = std::mem::take(&mut self.open).into_iter().filter_map(|mut batch| {
+            for id in std::mem::take(&mut batch.waiting) {
+                let answer = refusal_of(&id.into_json_value(), INTERNAL_ERROR, why);
+                batch.answers.push(answer.to_string());
+            }
+            batch.into_answer()
+        });
+        ended.collect()
     }
 
     /// Has a batch wait for the answer to a request; the refusal of one that can be no part of it.
@@ -285,6 +308,21 @@ mod tests {
         let second = whole(second);
         assert_eq!(second[0]["error"]["code"], INVALID_REQUEST, "{second:?}");
         assert_eq!((&second[0]["id"], &second[1]["id"]), (&json!(1), &json!(2)));
+    }
+
+    #[test]
+    fn r2_what_was_done_of_a_batch_is_told_where_the_connection_ends() {
+        let mut batches = OpenBatches::default();
+        batches.begin_batch(vec![ping(&json!(1)), ping(&json!("b"))]);
+        batches.begin_batch(vec![ping(&json!(3))]);
+        batches.place_answer(&answer(RequestId::Number(1))).expect("JSON");
+        let ended: Vec<Value> = batches.end_all().iter().map(|text| read_json(text)).collect();
+        assert_eq!(ended.len(), 2, "{ended:?}");
+        assert!(ended[0][0]["id"] == 1 && ended[0][0]["result"].is_object(), "{ended:?}");
+        for (all, at, id) in [(&ended[0], 1, json!("b")), (&ended[1], 0, json!(3))] {
+            assert_eq!((&all[at]["id"], &all[at]["error"]["code"]), (&id, &json!(INTERNAL_ERROR)));
+        }
+        assert!(batches.end_all().is_empty(), "once");
     }
 
     #[test]

@@ -9,8 +9,9 @@
 //! questions), `asking` (what a client can be asked, and how), `folders` (which it has open), `logging` (the lines
 //! that it wants to hear), `waiting` (calls whose client was asked to come back), `prompting` (prompts that lack
 //! words), `subscribing` (who is told of changes), `params` (what is wrong with those of a request), `serve` (a client
-//! at two streams: `lines`, what each says in `messages`, several in one in `batches`), `http` (clients over HTTP). Not
-//! here: sessions, gates and tools (`weir-install` has what stands behind the port).
+//! at two streams: `lines`, what each says in `messages`, several in one in `batches`), `http` (clients over
+//! HTTP: several messages in one in `http_batches`, what is read and sent in `http_bodies`). Not here: sessions,
+//! gates and tools (`weir-install` has what stands behind the port).
 
 mod agent;
 mod asking;
@@ -19,6 +20,8 @@ mod folders;
 mod following;
 mod handler;
 mod http;
+mod http_batches;
+mod http_bodies;
 mod lines;
 mod logging;
 mod messages;
@@ -38,4 +41,5 @@ pub use agent::{
 };
 pub use handler::McpHandler;
 pub use http::{HttpClients, HttpOptions};
+pub use http_bodies::AnswerBody;
 pub use serve::{ServeError, serve_streams};

@@ -23,6 +23,8 @@ const LINE_BYTES_MAX: usize = 16 << 20;
 /// So long nothing more is read after a line that was refused: whoever sends back what it is answered must
 /// not keep both sides busy.
 const REFUSED_REST: Duration = Duration::from_millis(20);
+/// So long what is left to be said is written when the connection ends: whoever reads no more is not waited for.
+const LAST_WORDS_WAIT: Duration = Duration::from_secs(2);
 
 /// A client at two streams. One line is one message.
 pub(crate) struct LineTransport<R, W> {
@@ -218,7 +220,53 @@ where
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
+        let ended = self.batches.end_all();
+        if !ended.is_empty() {
+            let last_words = async {
+                let mut output = self.output.lock().await;
+                for answers in ended {
+                    output.left.extend_from_slice(format!("{answers}\n").as_bytes());
+                }
+                output.write_left().await
+            };
+            // Who closed both ends hears of nothing any more.
+            if !matches!(tokio::time::timeout(LAST_WORDS_WAIT, last_words).await, Ok(Ok(()))) {
+                tracing::debug!("the client did not hear what was done of its last batch");
+            }
+        }
         self.output.lock().await.stream = None;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::RequestId;
+    use serde_json::json;
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+    use crate::messages::INTERNAL_ERROR;
+
+    #[tokio::test]
+    async fn r2_what_was_done_of_a_batch_is_written_before_the_connection_is_closed() {
+        let ping = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+        let input = format!("{}\n", json!([ping(1), ping(2)])).into_bytes();
+        let (output, mut client) = tokio::io::duplex(4_096);
+        let mut lines = LineTransport::new(std::io::Cursor::new(input), output);
+        lines.takes_batches = true;
+        assert!(lines.receive().await.is_some() && lines.receive().await.is_some());
+        assert!(lines.receive().await.is_none(), "the client closed its input");
+        let done = JsonRpcMessage::response(ServerResult::empty(()), RequestId::Number(1));
+        lines.send(done).await.expect("it waits for the other");
+        lines.close().await.expect("it is closed");
+        let mut said = String::new();
+        client.read_to_string(&mut said).await.expect("text");
+        let answers: Value = serde_json::from_str(&said).expect("one line of JSON");
+        assert!(answers[0]["id"] == 1 && answers[0]["result"].is_object(), "{answers}");
+        assert!(
+            answers[1]["id"] == 2 && answers[1]["error"]["code"] == INTERNAL_ERROR,
+            "{answers}"
+        );
     }
 }

@@ -342,3 +342,55 @@ async fn r2_a_program_without_a_token_is_told_where_it_is_told_which_one_it_need
     assert!(told.contains("error=\"invalid_token\""), "{told}");
     assert_eq!(served.stop().await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r2_a_batch_over_http_is_answered_where_the_revision_has_batches() {
+    let mut served = served("permission = \"auto-edit\"\n").await;
+    let ann = served.person("ann").await;
+    let request = |id: u64, method: &str, params: Value| {
+        let version = "2.0";
+        json!({"jsonrpc": version, "id": id, "method": method, "params": params})
+    };
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let mut program = McpProgram::of(&ann).await;
+    let client = json!({"name": "remote", "version": "1"});
+    let params = json!({"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": client});
+    let (_, told) = program.post(&request(1, "initialize", params), &[]).await;
+    assert_eq!(told[0]["result"]["protocolVersion"], "2025-03-26", "{told:?}");
+    assert_eq!(program.post(&ready, &[]).await.0, 202);
+
+    let write = json!({"name": "write_file", "arguments": {"path": "b.txt", "content": "x"}});
+    let batch = json!([
+        ready,
+        request(2, "tools/list", json!({})),
+        request(3, "tools/call", write),
+        request(3, "ping", json!({})),
+        7,
+    ]);
+    let (status, told) = program.post(&batch, &[]).await;
+    assert_eq!(status, 200, "{told:?}");
+    let of = |id: Value| -> Vec<&Value> {
+        let answers = told.iter().filter(|one| one["id"] == id && one.get("method").is_none());
+        answers.collect()
+    };
+    assert!(of(json!(2))[0]["result"]["tools"].is_array(), "{told:?}");
+    let third = of(json!(3));
+    assert_eq!(third.len(), 2, "each is answered: {told:?}");
+    assert!(third.iter().any(|one| one["result"].is_object() && one["result"]["isError"] != true));
+    assert!(third.iter().any(|one| one["error"]["code"] == -32600), "{told:?}");
+    assert_eq!(of(Value::Null)[0]["error"]["code"], -32600, "{told:?}");
+    assert_eq!(program.post(&json!([ready]), &[]).await, (202, Vec::new()));
+    let (status, told) = program.post(&json!([]), &[]).await;
+    assert_eq!((status, &told[0]["error"]["code"]), (400, &json!(-32600)));
+
+    // Neither in a newer revision nor without a beginning.
+    let mut newer = McpProgram::of(&ann).await;
+    newer.begin().await;
+    let mut unbegun = McpProgram::of(&ann).await;
+    for other in [&mut newer, &mut unbegun] {
+        let (status, told) = other.post(&json!([request(9, "ping", json!({}))]), &[]).await;
+        assert_eq!(status, 400, "{told:?}");
+        assert!(told[0]["id"].is_null() && told[0]["error"]["code"] == -32600, "{told:?}");
+    }
+    assert_eq!(served.stop().await, 0);
+}

@@ -166,6 +166,7 @@ events! {
     "memory.proposed" => MemoryProposed,
     "memory.written" => MemoryWritten,
     "run.remembered" => RunRemembered,
+    "helper.asked" => HelperAsked,
     "recipe.matched" => RecipeMatched,
     "recipe.planned" => RecipePlanned,
     "recipe.stepped" => RecipeStepped,

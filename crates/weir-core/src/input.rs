@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::config::SessionConfig;
 use crate::event::{
-    AgentNews, CancelCause, CheckpointRestored, ContextSummarised, PromptNote, RecipePlanned,
-    RunRemembered, WorkspaceMerged,
+    AgentNews, CancelCause, CheckpointRestored, ContextSummarised, HelperAsked, PromptNote,
+    RecipePlanned, RunRemembered, WorkspaceMerged,
 };
 use crate::governance::FilterOutput;
 use crate::ids::{CallId, CheckpointId, InputId, SessionId, TurnId};
@@ -102,6 +102,9 @@ pub enum SessionCommand {
     Restored(CheckpointRestored),
     /// Note that a person took what was done in a copy over into its project.
     Merged(WorkspaceMerged),
+    /// Note what a helper model used that was asked beside all runs. From the program that asked it, never from a
+    /// face.
+    Helped(HelperAsked),
     /// Note what is heard of a sub-agent. From the worker that follows it, never from a face.
     Agent(AgentNews),
 }

@@ -110,24 +110,40 @@ async fn ask_and_count(
 }
 
 /// What a helper said and what it used.
-pub(crate) struct HelperReply {
-    pub(crate) text: Result<String, String>,
-    pub(crate) usage: Usage,
-    pub(crate) cost_usd: Option<f64>,
+#[derive(Debug, Clone, PartialEq)]
+pub struct HelperReply {
+    /// Its words, or why there are none.
+    pub text: Result<String, String>,
+    /// Tokens, also where there are no words.
+    pub usage: Usage,
+    /// What they cost in US dollars; `None`: nobody knows, or nothing was used.
+    pub cost_usd: Option<f64>,
 }
 
-/// The same within a time. What it used counts, also when it failed half-way.
+/// Asks within a time. What it used counts, also when it failed half-way.
 pub(crate) async fn ask_in_time(
     model: &dyn Model,
     session: &SessionId,
     system: &str,
     question: String,
 ) -> HelperReply {
-    let asked = ask_within(model, session, system, question, HELPER_WAIT).await;
+    ask_counted(model, session, system, question, HELPER_WAIT).await
+}
+
+/// Asks `model` without tools or history within `wait`, and tells what that used in any case: an answer that
+/// broke off is paid for too.
+pub async fn ask_counted(
+    model: &dyn Model,
+    session: &SessionId,
+    system: &str,
+    question: String,
+    wait: Duration,
+) -> HelperReply {
+    let asked = ask_within(model, session, system, question, wait).await;
     let (text, usage) = match asked {
         Ok((text, usage)) => (Ok(text), usage),
         Err(HelperFailure { usage, too_slow: true, .. }) => {
-            (Err(format!("the helper took longer than {HELPER_WAIT:?}")), usage)
+            (Err(format!("the helper took longer than {wait:?}")), usage)
         }
         Err(HelperFailure { why, usage, .. }) => (Err(format!("the helper failed: {why}")), usage),
     };
@@ -138,7 +154,7 @@ pub(crate) async fn ask_in_time(
     HelperReply { text, usage, cost_usd }
 }
 
-/// The same within `wait`, which counts as a failure of which nothing came.
+/// One question within `wait`, which counts as a failure of which nothing came.
 pub(crate) async fn ask_within(
     model: &dyn Model,
     session: &SessionId,

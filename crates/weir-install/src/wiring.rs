@@ -231,8 +231,9 @@ pub fn sweep_command_records(cx: &InstallationContext) {
 /// It cannot be asked: what is missing.
 pub async fn titler_model(
     cx: &InstallationContext,
+    session: &SessionId,
 ) -> anyhow::Result<Option<Arc<dyn weir_engine::ports::Model>>> {
-    guards::titler_model(cx).await
+    guards::titler_model(cx, session).await
 }
 
 /// Readers of images and PDFs, each a child that is this program.

@@ -96,6 +96,7 @@ fn children_are_accounted_for(played: &Played) -> anyhow::Result<()> {
                 Event::ModelRetried(f) => own.add(&f.usage),
                 Event::ModelFailed(f) => own.add(&f.usage),
                 Event::RunRemembered(f) => own.add(&f.usage),
+                Event::HelperAsked(f) => own.add(&f.usage),
                 Event::ContextSummarised(f) => own.add(&f.usage),
                 Event::ContextCondensing(f) => f.cut.iter().for_each(|cut| own.add(&cut.usage)),
                 Event::RecipePlanned(f) => own.add(&f.usage),

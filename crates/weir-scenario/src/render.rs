@@ -335,6 +335,7 @@ pub fn line(event: &Event) -> String {
             };
             format!("{} · by {}{label} · {}", word(&note.kind), note.by, short(&note.text))
         }
+        Event::HelperAsked(f) => f.work.clone(),
         Event::RunRemembered(f) => {
             format!(
                 "{} facts{}",

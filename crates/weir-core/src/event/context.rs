@@ -207,3 +207,17 @@ pub struct RunRemembered {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
+
+/// A helper model was asked for the person beside all runs (R11): what that used counts for the session, and
+/// for no run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HelperAsked {
+    /// What it was asked for: `title`, the name of the chat.
+    pub work: String,
+    /// Tokens of the helper: they count.
+    #[serde(default)]
+    pub usage: Usage,
+    /// The cost of the tokens, where the price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}

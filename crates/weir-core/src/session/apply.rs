@@ -229,6 +229,7 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
             }
             s.end_run(RunStatus::Completed, None);
         }
+        Event::HelperAsked(f) => s.count_beside_runs(&f.usage, f.cost_usd),
         Event::AgentSpawned(f) => s.agent_spawned(f),
         Event::AgentAsked(f) => s.agent_asked(f),
         Event::AgentAnswered(f) => s.agent_answered(f.call, &f.approval),

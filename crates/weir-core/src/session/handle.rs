@@ -109,6 +109,7 @@ impl Session {
             SessionCommand::Cancel { cause, by } => self.cancel_run(cause, by),
             SessionCommand::Restored(restored) => Some(restored.into()),
             SessionCommand::Merged(merged) => Some(merged.into()),
+            SessionCommand::Helped(asked) => Some(asked.into()),
             SessionCommand::Agent(news) => self.new_agent_fact(news),
         }
     }

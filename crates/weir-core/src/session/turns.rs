@@ -98,6 +98,16 @@ impl Session {
         self.count_asked(usage, cost_usd);
     }
 
+    /// Counts what a helper used that was asked for no run: one that is on has not asked it.
+    pub(super) fn count_beside_runs(&mut self, usage: &Usage, cost_usd: Option<f64>) {
+        if usage.is_nothing() {
+            return;
+        }
+        self.spent.add_other(cost_usd);
+        self.usage.add(usage);
+        self.cost = add_cost(self.cost, cost_usd);
+    }
+
     /// Counts what was asked of a vendor, who may count no tokens and charge all the same.
     pub(super) fn count_asked(&mut self, usage: &Usage, cost_usd: Option<f64>) {
         self.spent.add_other(cost_usd);

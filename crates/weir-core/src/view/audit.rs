@@ -119,7 +119,8 @@ pub fn audit_line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         | Event::RecipePlanned(_)
         | Event::RecipeStepped(_)
         | Event::RecipeFallback(_)
-        | Event::RunRemembered(_) => return None,
+        | Event::RunRemembered(_)
+        | Event::HelperAsked(_) => return None,
     };
     let out = fields.as_object_mut()?;
     let call = out.get("call").and_then(Value::as_str).and_then(|text| text.parse().ok());

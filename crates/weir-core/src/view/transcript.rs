@@ -327,6 +327,7 @@ impl Transcript {
             Event::ContextSummarised(f) => self.meters.add(&f.usage, f.cost_usd),
             Event::RunRemembered(f) => self.meters.add(&f.usage, f.cost_usd),
             Event::RecipePlanned(f) => self.meters.add(&f.usage, f.cost_usd),
+            Event::HelperAsked(f) => self.meters.add(&f.usage, f.cost_usd),
             Event::CancelRequested(_) if self.is_running => {
                 self.activity = Some(Activity::Stopping);
             }

@@ -11,8 +11,8 @@ use weir_core::tool::ResultEffect;
 /// A number over the rules of this file, for whoever keeps what they gave.
 pub const USAGE_RULES: u64 = source_number(include_bytes!("usage.rs"));
 
-/// The model of a [`UsageNote`] whose fact does not name it: one that condenses, remembers, plans, judges
-/// or advises beside the session's own.
+/// The model of a [`UsageNote`] whose fact does not name it: one that condenses, remembers, plans, judges,
+/// names chats or advises beside the session's own.
 pub const HELPER_MODELS: &str = "(helper models)";
 
 /// What one fact says was used.
@@ -85,6 +85,7 @@ impl UsageNote {
             Event::ContextSummarised(f) => helper(&f.usage, f.cost_usd),
             Event::RunRemembered(f) => helper(&f.usage, f.cost_usd),
             Event::RecipePlanned(f) => helper(&f.usage, f.cost_usd),
+            Event::HelperAsked(f) => helper(&f.usage, f.cost_usd),
             Event::CallJudged(f) => {
                 let used = f.inspection.judge_use.iter();
                 used.flat_map(|used| helper(&used.usage, used.cost_usd)).collect()

@@ -199,7 +199,8 @@ impl EndedHelp {
                 Event::CallJudged(_)
                 | Event::ContextSummarised(_)
                 | Event::RecipePlanned(_)
-                | Event::RunRemembered(_) => ended.beside_calls = true,
+                | Event::RunRemembered(_)
+                | Event::HelperAsked(_) => ended.beside_calls = true,
                 _ => (),
             }
         }

@@ -180,7 +180,10 @@ impl AskingTurn {
 
 fn says_what_helpers_used(event: &Event) -> bool {
     match event {
-        Event::ContextSummarised(_) | Event::RunRemembered(_) | Event::RecipePlanned(_) => true,
+        Event::ContextSummarised(_)
+        | Event::RunRemembered(_)
+        | Event::RecipePlanned(_)
+        | Event::HelperAsked(_) => true,
         Event::CallJudged(f) => f.inspection.judge_use.is_some(),
         Event::CallFinished(f) => {
             f.news.iter().any(|news| matches!(news, ResultEffect::Used { .. }))

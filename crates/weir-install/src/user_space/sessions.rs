@@ -1,14 +1,18 @@
 //! Sessions of a person beside their engine: taken along, removed, named. The same code as the
 //! commands `weir sessions export` and `delete`.
 
+use std::time::Duration;
+
 use weir_core::ids::SessionId;
-use weir_engine::helper;
+use weir_engine::helper::{self, HelperReply};
 
 use super::UserSpace;
 use crate::failure::{InstallationError, refused};
 use crate::sessions::{self, ExportFormat};
 use crate::wiring;
 
+/// How long a helper model may take for a name.
+const TITLE_WAIT: Duration = Duration::from_secs(60);
 /// Characters of a question and of an answer that the helper reads.
 const EXCERPT_CHARS: usize = 2_000;
 
@@ -57,25 +61,23 @@ impl UserSpace {
         })
     }
 
-    /// A short name for a chat that began with `said` and the answer `answer`; none: no helper model
-    /// does this.
+    /// A short name for the chat of `session`, which began with `said` and the answer `answer`, and what asking
+    /// for it used, which counts for the session; none: no helper model does this.
     ///
     /// # Errors
     /// The model cannot be asked.
     pub async fn suggest_title(
         &self,
+        session: &SessionId,
         said: &str,
         answer: &str,
-    ) -> Result<Option<String>, InstallationError> {
+    ) -> Result<Option<HelperReply>, InstallationError> {
         let cx = self.at(None).map_err(|error| refused(&error))?;
-        let model = wiring::titler_model(&cx).await.map_err(|error| refused(&error))?;
+        let model = wiring::titler_model(&cx, session).await.map_err(|error| refused(&error))?;
         let Some(model) = model else { return Ok(None) };
         let cut = |text: &str| text.chars().take(EXCERPT_CHARS).collect::<String>();
         let question = format!("Question:\n{}\n\nAnswer:\n{}", cut(said), cut(answer));
-        let asked =
-            helper::ask_helper_model(model.as_ref(), &SessionId::new("title"), SYSTEM, question)
-                .await;
-        let (title, _) = asked.map_err(InstallationError::Failed)?;
-        Ok(Some(title))
+        let asked = helper::ask_counted(model.as_ref(), session, SYSTEM, question, TITLE_WAIT);
+        Ok(Some(asked.await))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use weir_core::ids::Timestamp;
+use weir_core::ids::{SessionId, Timestamp};
 use weir_core::session::{Guards, SessionConfig};
 use weir_engine::ports::Model;
 use weir_sandbox::filtered_environment;
@@ -112,12 +112,13 @@ pub(super) fn flagship_model(cx: &InstallationContext) -> anyhow::Result<Option<
     helper_model(cx, true, "helpers.flagship", &settings.helpers.flagship, does)
 }
 
-/// The model that names chats, where the settings name one.
+/// The model that names the chat of `session`, where the settings name one.
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
 pub(super) async fn titler_model(
     cx: &InstallationContext,
+    session: &SessionId,
 ) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
     let named = Some(settings.helpers.titles.trim()).filter(|name| !name.is_empty());
@@ -126,7 +127,7 @@ pub(super) async fn titler_model(
         helper_model(cx, true, "helpers.titles", &settings.helpers.titles, "names no chats")?;
     // Where a cap is reached nothing is asked, and the chat keeps the name that it has.
     let wishes = SessionOverrides::default();
-    model.map(|model| model_under_caps(cx, &wishes, model, "title")).transpose()
+    model.map(|model| model_under_caps(cx, &wishes, model, session.as_str())).transpose()
 }
 
 /// The model that a setting names for some side work, where that is needed.

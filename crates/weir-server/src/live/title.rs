@@ -3,15 +3,17 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use weir_core::event::HelperAsked;
 use weir_core::ids::SessionId;
+use weir_core::input::SessionCommand;
+use weir_engine::helper::HelperReply;
 use weir_engine::ports::{PutOutcome, RecordEntry};
 use weir_install::user_space::UserSpace;
 
-use super::SessionKey;
 use super::fold;
+use super::{SessionKey, SessionLocation, SessionRequest};
 use crate::app::App;
 use crate::problem::{HandlerResult, ProblemDetails};
 
@@ -19,8 +21,6 @@ use crate::problem::{HandlerResult, ProblemDetails};
 pub(crate) const KIND: &str = "chat";
 /// Longest title, in characters.
 pub(crate) const TITLE_CHARS_MAX: usize = 120;
-/// How long a helper model may take.
-const HELPER_WAIT: Duration = Duration::from_secs(60);
 /// How often a change is tried against others of the same moment.
 const ATTEMPTS_MAX: u32 = 8;
 
@@ -131,12 +131,8 @@ pub(super) fn after_run(app: &App, space: &Arc<UserSpace>, id: &SessionId) {
     }
     let (app, space, id) = (app.clone(), space.clone(), id.clone());
     tokio::spawn(async move {
-        match tokio::time::timeout(HELPER_WAIT, name_chat(&app, &space, &id)).await {
-            Ok(Ok(())) => (),
-            Ok(Err(problem)) => {
-                tracing::debug!(session = %id, why = %problem.detail, "a chat was not named");
-            }
-            Err(_) => tracing::debug!(session = %id, "a helper took too long over a name"),
+        if let Err(problem) = name_chat(&app, &space, &id).await {
+            tracing::debug!(session = %id, why = %problem.detail, "a chat was not named");
         }
     });
 }
@@ -151,8 +147,19 @@ async fn name_chat(app: &App, space: &Arc<UserSpace>, id: &SessionId) -> Handler
     if said.is_empty() || answer.is_empty() {
         return Ok(());
     }
-    let Some(title) = space.suggest_title(&said, &answer).await? else { return Ok(()) };
-    let title = clean_title(&title);
+    let Some(asked) = space.suggest_title(id, &said, &answer).await? else { return Ok(()) };
+    let HelperReply { text, usage, cost_usd } = asked;
+    if !usage.is_nothing() {
+        let asked = HelperAsked { work: "title".into(), usage, cost_usd };
+        count_asked(SessionRequest::new(app, space, id), asked).await?;
+    }
+    let title = match text {
+        Ok(text) => clean_title(&text),
+        Err(why) => {
+            tracing::debug!(session = %id, why, "a chat was not named");
+            return Ok(());
+        }
+    };
     if title.is_empty() {
         return Ok(());
     }
@@ -164,6 +171,21 @@ async fn name_chat(app: &App, space: &Arc<UserSpace>, id: &SessionId) -> Handler
     })
     .await?;
     Ok(())
+}
+
+/// Has the session count what its name used (R11).
+///
+/// # Errors
+/// It cannot be told.
+async fn count_asked(request: SessionRequest<'_>, asked: HelperAsked) -> HandlerResult<()> {
+    match request.app.sessions.take_session(request, None).await? {
+        SessionLocation::Here(session) => {
+            Ok(session.handle().send_command(SessionCommand::Helped(asked)).await?)
+        }
+        SessionLocation::Elsewhere(_) => {
+            Err(ProblemDetails::conflict("another program has the session now"))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -71,6 +71,7 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
         }
         Event::CheckpointRestored(f) => command(SessionCommand::Restored(f.clone())),
         Event::WorkspaceMerged(f) => command(SessionCommand::Merged(f.clone())),
+        Event::HelperAsked(f) => command(SessionCommand::Helped(f.clone())),
         Event::AgentSpawned(_)
         | Event::AgentAsked(_)
         | Event::AgentAnswered(_)

@@ -123,3 +123,28 @@ async fn r11_the_page_of_usage_names_each_miss_with_its_cause_and_cost() {
         assert!(page.contains(words), "no {words}: {page}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r11_what_the_name_of_a_chat_used_counts_for_its_session_and_for_no_run() {
+    let (vendor, mut served) = serve("[helpers]\ntitles = \"acme/large\"\n").await;
+    let ann = served.person("ann").await;
+    let session = ann.open().await;
+    say(&ann, &session).await;
+    assert_eq!(ended(&ann, &session, 1).await, "completed");
+    let facts = wait_until_async("the name is counted", async || {
+        let facts = ann.facts(&session).await;
+        match facts.iter().any(|fact| fact["kind"] == "helper.asked") {
+            true => Ok(facts),
+            false => Err("it is not there"),
+        }
+    })
+    .await;
+    let of_kind = |kind: &str| facts.iter().find(|fact| fact["kind"] == kind).expect("a fact");
+    let named = of_kind("helper.asked");
+    assert_eq!((&named["work"], &named["usage"]["input"]), (&json!("title"), &json!(50_000)));
+    assert_eq!(of_kind("run.finished")["usage"]["input"], 50_000, "it was asked for no run");
+    assert_eq!(asked(&vendor), 2);
+    let (_, usage) = ann.api("GET", "/api/v1/usage", None).await;
+    let cost = usage["total"]["cost_usd"].as_f64().unwrap_or_default();
+    assert!((cost - 2.0 * REPLY_USD).abs() < 1e-9, "{usage}");
+}

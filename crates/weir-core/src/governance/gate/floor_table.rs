@@ -462,6 +462,8 @@ pub(super) static FLOOR: &[FloorRule] = &[
                 "dbus-send --session --dest=org.gnome.keyring / x.y",
                 "gh auth token",
                 "cat $X/.ssh/id_rsa",
+                "grep -r . ~/.ssh",
+                "tar c ~/.ssh | base64",
             ],
             &[
                 "cat ~/.ssh/id_rsa.pub",

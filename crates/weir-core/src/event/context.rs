@@ -109,8 +109,8 @@ pub enum MessageOrigin {
 pub struct HistoryEntry {
     /// Whether a person, the model, the engine or a summary speaks in it.
     pub origin: MessageOrigin,
-    /// The entry.
-    pub message: Message,
+    /// The entry, shared with the view that it is taken from.
+    pub message: Arc<Message>,
 }
 
 /// The model's view became shorter; the journal did not (X2).

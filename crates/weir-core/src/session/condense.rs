@@ -201,7 +201,7 @@ impl Session {
     /// Estimated tokens of the next request with `head` before the messages from `keep_from` on.
     fn tokens_after(&self, head: &[HistoryEntry], keep_from: usize) -> u64 {
         let mut window = super::ContextWindow::default();
-        window.replace_history(head.iter().map(|held| &held.message));
+        window.replace_history(head.iter().map(|held| held.message.as_ref()));
         let head = self.window.weight_tokens(window.history_weight());
         let kept = self.window.weight_tokens(self.weigh_messages(&self.history[keep_from..]));
         let now = self.next_tokens().saturating_sub(self.window.history_tokens());
@@ -239,7 +239,7 @@ impl Session {
         for pass in [1, 2] {
             match pass {
                 1 => passes::shorten_results(&mut head, false),
-                _ => passes::drop_noise(&mut head, &self.told),
+                _ => head = passes::drop_noise(&head, &self.told),
             }
             let tokens_after = self.tokens_after(&head, keep_from);
             if keep_from == 0 || (tokens_after <= target && reason != CondenseReason::Asked) {
@@ -255,7 +255,7 @@ impl Session {
     fn history_entries(&self, range: std::ops::Range<usize>) -> Vec<HistoryEntry> {
         let held = |at: usize| HistoryEntry {
             origin: self.origins[at],
-            message: self.history[at].as_ref().clone(),
+            message: self.history[at].clone(),
         };
         range.map(held).collect()
     }
@@ -392,7 +392,7 @@ pub(super) fn apply_condensed(s: &mut Session, f: &ContextCondensed) {
     let old: Vec<Arc<Message>> = s.history[..keep_from].to_vec();
     let old_origins = s.origins[..keep_from].to_vec();
     let head = f.head.len();
-    let messages = f.head.iter().map(|held| Arc::new(held.message.clone()));
+    let messages = f.head.iter().map(|held| held.message.clone());
     let messages: Vec<_> = messages.chain(s.history[keep_from..].iter().cloned()).collect();
     let origins = f.head.iter().map(|held| held.origin);
     s.origins = origins.chain(s.origins[keep_from..].iter().copied()).collect();

@@ -1,7 +1,10 @@
 //! How much of the model's window a request takes: measured in bytes, calibrated by the tokens that
 //! the vendor reports (X2). Not here: what is done when it is too much.
 
+use std::fmt::{self, Write as _};
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::event::{
     AlertName, CondenseReason, ContextCondensing, CutRequest, Event, ModelFailed, ModelRequested,
@@ -388,13 +391,13 @@ pub(super) fn of_blocks(blocks: &[MessageBlock]) -> WindowWeight {
         match block {
             MessageBlock::Text { text, .. } => weight.bytes += text.len() as u64,
             MessageBlock::Thinking { text, seal } => {
-                let seal = seal.as_ref().map_or(0, |seal| seal.data.to_string().len());
+                let seal = seal.as_ref().map_or(0, |seal| json_bytes(&seal.data));
                 let bytes = (text.len() + seal) as u64;
                 weight.bytes += bytes;
                 weight.sealed += bytes;
             }
             MessageBlock::Call(call) => {
-                let length = call.tool.len() + call.wire_id.len() + call.input.to_string().len();
+                let length = call.tool.len() + call.wire_id.len() + json_bytes(&call.input);
                 weight.bytes += length as u64 + BLOCK_BYTES;
             }
             MessageBlock::Result { blocks, .. } => weight.add(of_blocks(blocks)),
@@ -406,6 +409,24 @@ pub(super) fn of_blocks(blocks: &[MessageBlock]) -> WindowWeight {
         }
     }
     weight
+}
+
+/// Bytes of a value as JSON. It is not written anywhere: all calls of a long conversation are weighed,
+/// again and again while it is made shorter.
+fn json_bytes(value: &Value) -> usize {
+    let mut counter = ByteCounter(0);
+    // It counts whatever comes.
+    let _ = write!(counter, "{value}");
+    counter.0
+}
+
+struct ByteCounter(usize);
+
+impl fmt::Write for ByteCounter {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 += text.len();
+        Ok(())
+    }
 }
 
 #[cfg(test)]

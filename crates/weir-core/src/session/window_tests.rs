@@ -139,3 +139,11 @@ fn r6_what_one_model_counted_is_no_measure_for_the_next_one() {
     window.replace_history(std::iter::empty());
     assert_eq!(window.foreign, 0);
 }
+
+#[test]
+fn x2_a_value_weighs_what_its_json_has() {
+    for text in ["null", r#"{"path":"ä\n","many":[1,2.5,-3e9,true],"none":{}}"#, r#""\u0007""#] {
+        let value: serde_json::Value = serde_json::from_str(text).expect("it is JSON");
+        assert_eq!(json_bytes(&value), value.to_string().len(), "{text}");
+    }
+}

@@ -2,6 +2,7 @@
 //! the rules again (X2).
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use crate::event::{HistoryEntry, MessageOrigin};
 use crate::message::{Message, MessageBlock, plain_text};
@@ -29,11 +30,12 @@ impl Session {
         let (mut head, left_out) = self.person_messages(&plan.head);
         let text = self.summary_slots(plan, summary, &left_out);
         let slots = Message::user(vec![MessageBlock::text(text)]);
-        head.push(HistoryEntry { origin: MessageOrigin::Summary, message: slots });
+        head.push(HistoryEntry { origin: MessageOrigin::Summary, message: Arc::new(slots) });
         let told: Vec<MessageBlock> =
             prompt::in_order(&self.told).into_iter().map(MessageBlock::text).collect();
         if !told.is_empty() {
-            head.push(HistoryEntry { origin: MessageOrigin::Told, message: Message::user(told) });
+            let message = Arc::new(Message::user(told));
+            head.push(HistoryEntry { origin: MessageOrigin::Told, message });
         }
         head
     }
@@ -179,7 +181,7 @@ fn text_beginning(text: &str, chars: usize) -> String {
 }
 
 /// A message whose text has at most about `bytes`: its beginning and its end.
-fn cut_message(message: &Message, bytes: usize) -> Message {
+fn cut_message(message: &Arc<Message>, bytes: usize) -> Arc<Message> {
     let length = plain_text(&message.blocks).len();
     if length <= bytes {
         return message.clone();
@@ -198,7 +200,7 @@ fn cut_message(message: &Message, bytes: usize) -> Message {
         }
         other => other.clone(),
     });
-    Message { role: message.role, blocks: blocks.collect() }
+    Arc::new(Message { role: message.role, blocks: blocks.collect() })
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use crate::command_channel::CommandSender;
 pub use crate::error::EngineError;
 use crate::hub::UpdateHub;
 pub use crate::journal::{
-    Loaded, VerifiedRecords, fold_journal, load, read_verified, visit_records,
+    Loaded, VerifiedRecords, begin_fold, fold_journal, load, read_verified, visit_records,
 };
 use crate::ledger::JournalWriter;
 pub use crate::parts::EngineParts;

@@ -54,6 +54,16 @@ pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineErr
     Ok(loaded)
 }
 
+/// The session as it stands in the fold that is kept of its beginning, where one fits, or one of no facts:
+/// for whoever reads the whole journal and folds only what that fold does not have.
+///
+/// # Errors
+/// The store cannot be read.
+pub async fn begin_fold(store: &dyn Store, id: &SessionId) -> Result<Session, StoreError> {
+    let kept = find_snapshot(store, id).await?;
+    Ok(kept.map_or_else(|| Session::new(id.clone()), |(session, _)| session))
+}
+
 /// Folds the whole journal of `id`, fact by fact.
 ///
 /// # Errors

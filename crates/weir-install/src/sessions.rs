@@ -8,7 +8,7 @@ use serde_json::Value;
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
 use weir_core::session::SessionConfig;
-use weir_engine::engine::read_verified;
+use weir_engine::engine::VerifiedRecords;
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{SessionMeta, Store};
@@ -22,18 +22,47 @@ mod markdown;
 mod removal;
 mod summary;
 pub mod transcript;
+mod whole;
 
 pub use export::{ExportFormat, ExportedSession, export_session};
 pub use removal::{remove_all, with_sub_agents};
 pub use summary::SessionSummary;
+pub use whole::WholeSession;
+
+/// Records that are read at once.
+const READ_BATCH: usize = 1_024;
 
 /// The facts of a session, with its hash chain checked.
 pub async fn load_session_facts(
     store: &dyn Store,
     id: &SessionId,
 ) -> anyhow::Result<Vec<PublishedFact>> {
-    let records = read_verified(store, id).await.map_err(engine_failure)?;
-    Ok(records.iter().map(fact_of).collect::<Result<Vec<_>, _>>()?)
+    let mut facts = Vec::new();
+    visit_session_facts(store, id, |fact| facts.push(fact.clone())).await?;
+    Ok(facts)
+}
+
+/// Visits the facts of a session, the first one first, and keeps none. The hash chain of each is checked before
+/// it is visited.
+///
+/// # Errors
+/// It cannot be read, or its chain is broken: the first break is named, and some that stand before it were
+/// visited.
+pub async fn visit_session_facts(
+    store: &dyn Store,
+    id: &SessionId,
+    mut visit: impl FnMut(&PublishedFact),
+) -> anyhow::Result<()> {
+    let mut verified = VerifiedRecords::new(store, id);
+    loop {
+        let records = verified.next_batch(READ_BATCH).await.map_err(engine_failure)?;
+        if records.is_empty() {
+            return Ok(());
+        }
+        for record in &records {
+            visit(&fact_of(record)?);
+        }
+    }
 }
 
 /// The summary of a session that exists.

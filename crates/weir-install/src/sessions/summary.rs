@@ -8,11 +8,12 @@ use weir_core::event::{ApprovalRequested, Denial, Event, QuestionAsked, RunFinis
 use weir_core::ids::{RunId, SessionId, Timestamp};
 use weir_core::model::Usage;
 use weir_core::session::Session;
-use weir_core::view::transcript::{PendingAsk, PlacedFact, Transcript, TranscriptChange};
+use weir_core::view::transcript::{PendingAsk, Transcript, TranscriptChange};
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_text;
 use weir_engine::ports::SessionMeta;
 
+use super::whole::WholeSession;
 use crate::wording::{single_visible_line, timestamp_text};
 
 /// What `weir sessions show` says before the conversation.
@@ -44,7 +45,7 @@ pub struct SessionSummary {
 
 /// What was done: all facts tell it.
 #[derive(Debug, Default, Serialize)]
-struct SessionWork {
+pub(super) struct SessionWork {
     runs: Vec<RunLine>,
     turns: usize,
     calls: usize,
@@ -85,19 +86,14 @@ impl SessionSummary {
         status: String,
         facts: &[PublishedFact],
     ) -> SessionSummary {
-        let mut session = Session::new(meta.id.clone());
-        let mut seen = Transcript::default();
-        let mut work = SessionWork::default();
-        for fact in facts {
-            session.apply(fact.ts, &fact.event);
-            let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
-            for change in seen.apply(&at) {
-                work.count_change(&change, &seen);
-            }
-            work.count_fact(fact);
-        }
-        let summary = SessionSummary::of_session(meta, status, &session, seen.asks());
-        SessionSummary { work: Some(work), ..summary }
+        let mut whole = WholeSession::after(Session::new(meta.id.clone()));
+        facts.iter().for_each(|fact| whole.apply_fact(fact));
+        whole.into_summary(meta, status)
+    }
+
+    /// The same with what was done in it.
+    pub(super) fn with_work(self, work: SessionWork) -> SessionSummary {
+        SessionSummary { work: Some(work), ..self }
     }
 
     /// The summary without what was done in it. `asks`: what waits for an answer.
@@ -195,7 +191,7 @@ impl SessionWork {
         }
     }
 
-    fn count_change(&mut self, change: &TranscriptChange, seen: &Transcript) {
+    pub(super) fn count_change(&mut self, change: &TranscriptChange, seen: &Transcript) {
         match change {
             TranscriptChange::RunEnded(at) => self.end_run(&at.fact),
             TranscriptChange::CallAdded(_) => self.calls += 1,
@@ -208,7 +204,7 @@ impl SessionWork {
     }
 
     /// Numbers of runs and turns are no person's to see but here.
-    fn count_fact(&mut self, fact: &PublishedFact) {
+    pub(super) fn count_fact(&mut self, fact: &PublishedFact) {
         match fact.event.as_ref() {
             Event::RunStarted(f) => self.runs.push(RunLine {
                 run: f.run,

@@ -5,12 +5,12 @@ use serde_json::Value;
 use weir_core::event::{Event, ModelReplied, NOBODY};
 use weir_core::governance::filter::one_line;
 use weir_core::governance::{GateName, Verdict};
-use weir_core::ids::{BlobId, Timestamp};
+use weir_core::ids::{BlobId, Seq, Timestamp};
 use weir_core::message::{MessageBlock, StoredMedia};
 use weir_core::tool::AgentControl;
 use weir_core::view::plain::visible_text;
 use weir_core::view::told::cut_off;
-use weir_core::view::transcript::{CallStage, PlacedFact, Transcript};
+use weir_core::view::transcript::{CallStage, PlacedFact, Transcript, TranscriptChange};
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_text;
 
@@ -71,9 +71,8 @@ impl ConversationReader {
         TranscriptItem { seq: fact.seq, ts: fact.ts, kind, heading, parts, is_told }
     }
 
-    /// The next fact in one line: number, moment, kind and the beginning of what it says.
-    pub fn read_line(&mut self, fact: &PublishedFact) -> String {
-        self.read_fact(fact);
+    /// The last fact that was read in one line: number, moment, kind and the beginning of what it says.
+    pub(super) fn line_text(&self, fact: &PublishedFact) -> String {
         let what = match conversation_parts(&fact.event, &self.seen) {
             Some((heading, parts)) => {
                 let first = parts.iter().find_map(|part| match part {
@@ -93,22 +92,32 @@ impl ConversationReader {
     /// The next fact, where it is of the conversation, with the beginning of long results; `None`
     /// for the others.
     pub fn read_brief_text(&mut self, fact: &PublishedFact) -> Option<String> {
-        let quiet =
-            matches!(fact.event.as_ref(), Event::ApprovalRequested(_) | Event::CheckpointTaken(_));
-        let entry = self.read_item(fact);
-        if quiet || !entry.is_told {
-            return None;
-        }
+        self.read_fact(fact);
+        self.brief_text(fact)
+    }
+
+    /// The same of the last fact that was read.
+    pub(super) fn brief_text(&self, fact: &PublishedFact) -> Option<String> {
         let limit = match fact.event.as_ref() {
+            Event::ApprovalRequested(_) | Event::CheckpointTaken(_) => return None,
             Event::CallFinished(_) => RESULT_LINES,
             _ => usize::MAX,
         };
-        Some(brief_item_text(&entry, limit))
+        // What is of no conversation is not made into text: that is most of a journal.
+        let (heading, parts) = conversation_parts(&fact.event, &self.seen)?;
+        let heading = if heading.is_empty() { fact.event.kind() } else { heading.as_str() };
+        Some(brief_item_text(fact.seq, heading, &parts, limit))
     }
 
-    fn read_fact(&mut self, fact: &PublishedFact) {
+    /// Takes the next fact in: what is seen otherwise after it.
+    pub(super) fn read_fact(&mut self, fact: &PublishedFact) -> Vec<TranscriptChange> {
         let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
-        self.seen.apply(&at);
+        self.seen.apply(&at)
+    }
+
+    /// What is seen after the last fact that was read.
+    pub(super) fn seen_transcript(&self) -> &Transcript {
+        &self.seen
     }
 }
 
@@ -256,12 +265,12 @@ fn block_parts(blocks: &[MessageBlock]) -> Vec<TranscriptPart> {
 }
 
 /// An entry with at most `limit` lines of each of its parts.
-fn brief_item_text(entry: &TranscriptItem, limit: usize) -> String {
-    let mut text = format!("\n[{}] {}", entry.seq, visible_text(&one_line(&entry.heading)));
-    for part in &entry.parts {
+fn brief_item_text(seq: Seq, heading: &str, parts: &[TranscriptPart], limit: usize) -> String {
+    let mut text = format!("\n[{seq}] {}", visible_text(&one_line(heading)));
+    for part in parts {
         match part {
             // A result of one line stands in its heading.
-            TranscriptPart::Text(shown) if entry.heading.ends_with(shown.trim_end()) => (),
+            TranscriptPart::Text(shown) if heading.ends_with(shown.trim_end()) => (),
             TranscriptPart::Text(shown) => push_indented_lines(&mut text, "", shown, limit),
             TranscriptPart::Exact("call", shown) => {
                 push_indented_lines(&mut text, "-> ", shown, limit)

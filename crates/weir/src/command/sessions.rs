@@ -11,7 +11,7 @@ use weir_install::context::InstallationContext;
 use weir_install::session_ids::{self, SubAgentListing};
 use weir_install::sessions::last::read_last_entries;
 pub(super) use weir_install::sessions::meta;
-use weir_install::sessions::{SessionSummary, line, load_session_facts, transcript};
+use weir_install::sessions::{SessionSummary, WholeSession, line, visit_session_facts};
 use weir_install::wiring;
 pub(super) use weir_install::wording::{single_visible_line, timestamp_text};
 use weir_store::SqliteStore;
@@ -107,23 +107,28 @@ async fn show_session(cx: &InstallationContext, args: &SessionsShowArgs) -> anyh
         let look = EndOfSession { meta, status, most };
         return show_end(store.as_ref(), &look, args.json.json).await;
     }
-    let facts = load_session_facts(store.as_ref(), &id).await?;
-    let summary = SessionSummary::from_facts(&meta, status, &facts);
+    let mut whole = WholeSession::begin(store.as_ref(), &id).await?;
+    let (mut lines, mut texts) = (Vec::new(), Vec::new());
+    let visited = visit_session_facts(store.as_ref(), &id, |fact| {
+        whole.apply_fact(fact);
+        match (args.json.json, args.all) {
+            (true, true) => lines.push(line(&id, fact)),
+            (true, false) => (),
+            (false, true) => texts.push(whole.line_text(fact)),
+            (false, false) => texts.extend(whole.brief_text(fact)),
+        }
+    });
+    visited.await?;
+    let summary = whole.into_summary(&meta, status);
     if args.json.json {
         let mut value = json!(summary);
         if args.all {
-            let lines = facts.iter().map(|fact| line(&id, fact));
-            value["events"] = Value::Array(lines.collect());
+            value["events"] = Value::Array(lines);
         }
         return out_json(&value);
     }
     out_line(&summary.summary_text())?;
-    let mut reader = transcript::ConversationReader::default();
-    let shown = facts.iter().filter_map(|fact| match args.all {
-        true => Some(reader.read_line(fact)),
-        false => reader.read_brief_text(fact),
-    });
-    out_line(&shown.collect::<Vec<_>>().join("\n"))
+    out_line(&texts.join("\n"))
 }
 
 /// The end of a session that is to be shown.

@@ -2,6 +2,7 @@
 //! faces against each other.
 
 use anyhow::ensure;
+use serde_json::json;
 use weir_core::ids::SessionId;
 use weir_core::record::GENESIS;
 use weir_core::session::Session;
@@ -10,7 +11,7 @@ use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_word;
 use weir_engine::ports::{SessionMeta, UsageFilter};
 use weir_install::sessions::last::read_end;
-use weir_install::sessions::{SessionSummary, transcript};
+use weir_install::sessions::{SessionSummary, WholeSession, transcript};
 use weir_install::usage::journal::JournalUsage;
 
 /// The lines above the conversation.
@@ -58,6 +59,36 @@ pub(in crate::command) fn check_ends(
         told += 1;
     }
     ensure!(told > 0 || facts.len() < 2, "no end of the journal can be told alone");
+    Ok(())
+}
+
+/// So many folds of beginnings are held against all of it.
+const FOLDS_MAX: usize = 8;
+
+/// All of the journal tells the same wherever a fold of its beginning was kept (Q10).
+///
+/// # Errors
+/// The place after which it tells something else.
+pub(in crate::command) fn check_whole_after_folds(
+    id: &SessionId,
+    facts: &[PublishedFact],
+) -> anyhow::Result<()> {
+    let meta = meta(id, facts);
+    let expected = json!(SessionSummary::from_facts(&meta, meta.status.clone(), facts));
+    let text = conversation(facts);
+    for kept in (0..facts.len()).step_by(facts.len() / FOLDS_MAX + 1) {
+        let mut session = Session::new(id.clone());
+        facts[..=kept].iter().for_each(|fact| session.apply(fact.ts, &fact.event));
+        let mut whole = WholeSession::after(session);
+        let mut texts = Vec::new();
+        for fact in facts {
+            whole.apply_fact(fact);
+            texts.extend(whole.brief_text(fact));
+        }
+        let told = json!(whole.into_summary(&meta, meta.status.clone()));
+        ensure!(told == expected, "after a fold of {} facts it tells {told}", kept + 1);
+        ensure!(texts.join("\n") == text, "after a fold of {} facts: {texts:?}", kept + 1);
+    }
     Ok(())
 }
 

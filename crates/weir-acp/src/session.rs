@@ -18,7 +18,7 @@ use weir_core::model::StopReason;
 use weir_core::view::told::FactTone;
 use weir_core::view::transcript::{PlacedFact, TranscriptChange as Change};
 use weir_install::context::InstallationContext;
-use weir_terminal::local::{self, FirstSession, FirstSessionPicker};
+use weir_terminal::local::{self, FirstSession, FirstSessionPicker, FirstTold};
 use weir_tui::link::{
     CommandTicket, ListResult, NoticeTone, SessionTarget, SignalKind, SlashCommandInfo, UiChannel,
     UiCommand, UiUpdate, ui_channel_pair,
@@ -146,8 +146,13 @@ pub(crate) async fn run_session(
             (SessionTarget::Existing(start.id), None)
         }
     };
-    let begin =
-        FirstSession { which, flags: start.flags, picks: FirstSessionPicker::Nothing, name };
+    let begin = FirstSession {
+        which,
+        flags: start.flags,
+        picks: FirstSessionPicker::Nothing,
+        name,
+        told_from: FirstTold::FirstFact,
+    };
     let cx = start.cx;
     let mut served = tokio::spawn(async move {
         // What would be printed goes to standard error, which is nobody's screen here.
@@ -299,7 +304,10 @@ impl EditorSession {
             | UiUpdate::Shell { .. }
             | UiUpdate::Branch(_)
             | UiUpdate::Lost(_)
-            | UiUpdate::History(_) => (),
+            | UiUpdate::History(_)
+            // An editor is told every fact from the first on.
+            | UiUpdate::Settled(_)
+            | UiUpdate::Earlier(_) => (),
         }
         LinkState::Open
     }

@@ -5,7 +5,7 @@
 //! through the controller, who opens, takes up and gives back. Nothing is opened before it is needed: a
 //! face that was only looked at leaves nothing behind.
 //!
-//! Reading order: `course`, `shown_session`, `context`, `controller`, `say`, `change`, `letters`,
+//! Reading order: `course`, `settled_start`, `shown_session`, `context`, `controller`, `say`, `change`, `letters`,
 //! `steering`; then what is looked up: `about`, `lists`, `files`, `shell`, `back`, `reports`, `export`.
 //! Not here: the same at a server (`super::remote`).
 
@@ -31,6 +31,7 @@ mod lookup;
 mod pause_watch;
 mod reports;
 mod say;
+mod settled_start;
 mod shell;
 mod shown_session;
 mod steering;
@@ -62,6 +63,18 @@ pub struct FirstSession {
     /// The name of the first new session, where the face gave it one before there was one; `None`: one is
     /// made.
     pub name: Option<SessionId>,
+    /// Which fact of a session that is opened is told first.
+    pub told_from: FirstTold,
+}
+
+/// Which fact of a session that is opened is told first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstTold {
+    /// The first of all.
+    FirstFact,
+    /// The first after a settled place, where a long session has one. Those before it are told once all others
+    /// were.
+    SettledPlace,
 }
 
 /// Whether the person chooses what is opened first.
@@ -93,7 +106,7 @@ pub async fn serve_link(
     };
     context.send_update(UiUpdate::History(history)).await;
     let (line, waiting) = mpsc::channel(WISHES_MAX);
-    let controller = SessionController::new(context.clone(), begin.picks);
+    let controller = SessionController::new(context.clone(), begin.picks, begin.told_from);
     let controller = tokio::spawn(controller.run(begin.which, waiting));
     let watcher = tokio::spawn(lookup::watch_pause(context.clone()));
     let (steering, steered) = mpsc::channel(WISHES_MAX);

@@ -13,6 +13,7 @@ use weir_core::input::PersonCommand;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::view::first_start::FirstStart;
+use weir_core::view::transcript::{PlacedFact, SettledTranscript};
 
 pub use crate::decisions::{DecisionKind, DecisionRequest, ReportPart};
 pub use crate::reports::ReportKind;
@@ -365,7 +366,7 @@ pub enum ShellNews {
 #[derive(Debug, Clone, PartialEq)]
 pub enum UiUpdate {
     /// A session is open: everything before belongs to another one. Its facts follow from the first
-    /// on; the first `known` of them are from before.
+    /// on, or from the place on that [`UiUpdate::Settled`] says; the first `known` of them are from before.
     Opened {
         /// Which; `None`: a new one that does not exist yet.
         session: Option<SessionId>,
@@ -376,6 +377,12 @@ pub enum UiUpdate {
         /// What can be typed as `/name`.
         named: Vec<SlashCommandInfo>,
     },
+    /// What is seen of the session that was opened just now, at a settled place: its facts follow from there
+    /// on. Those up to there come as [`UiUpdate::Earlier`], once all that are old were told (Q10).
+    Settled(Box<SettledTranscript>),
+    /// Facts up to the settled place at which the session began here: each in order, without a gap. One that
+    /// was told already counts once.
+    Earlier(Vec<PlacedFact>),
     /// A durable fact: each once, in order, without a gap.
     Fact {
         /// Its place.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::message::plain_text;
+use weir_core::view::transcript::{PlacedFact, SettledTranscript};
 
 use crate::app::{App, AppFrame, HINT, HINT_MS, QUIET_MS};
 use crate::compose::WrittenMessage;
@@ -70,6 +71,29 @@ impl OffscreenTerminal {
         let mut app = App::new(&options, Theme::plain_theme(), Timestamp(0));
         app.handle_update(&session.opened_update(), Timestamp(0));
         OffscreenTerminal { app, size }
+    }
+
+    /// The same where the session begins at a settled place.
+    pub fn open_at(
+        session: &OffscreenSession,
+        size: TerminalSize,
+        start: &SettledTranscript,
+    ) -> OffscreenTerminal {
+        let mut face = OffscreenTerminal::open(session, size);
+        face.app.handle_update(&UiUpdate::Settled(Box::new(start.clone())), Timestamp(0));
+        face
+    }
+
+    /// Takes facts from before that place in.
+    pub fn apply_earlier(&mut self, facts: Vec<PlacedFact>) {
+        let now = self.app.now;
+        self.app.handle_update(&UiUpdate::Earlier(facts), now);
+    }
+
+    /// All that one can scroll to, an entry each, with everything that is known of it.
+    pub fn all_entries(&self) -> Vec<String> {
+        let entries = self.app.fold.transcript.entries().iter();
+        entries.map(|entry| format!("{entry:?}")).collect()
     }
 
     /// Takes a fact in, at the moment at which it happened.

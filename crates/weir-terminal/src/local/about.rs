@@ -39,6 +39,7 @@ pub(super) async fn session_opened_updates(
     let (session, known) = (shown.id.clone(), shown.known);
     let named = find_named_commands(&shown.cx).await;
     let mut news = vec![UiUpdate::Opened { session, known, about: Box::new(about), named }];
+    news.extend(shown.start.clone().map(|start| UiUpdate::Settled(Box::new(start))));
     if shown.id.is_none() {
         news.push(new_session_settings(&shown.cx, &shown.session_overrides()).await);
     }

@@ -22,7 +22,7 @@ use weir_tui::link::{NoticeTone, SessionTarget, UiCommand, UiUpdate};
 
 use super::context::LocalContext;
 use super::shown_session::{ShownSession, follow_session};
-use super::{FirstSessionPicker, LABEL, PERSON, about, back};
+use super::{FirstSessionPicker, FirstTold, LABEL, PERSON, about, back, settled_start};
 
 /// How long a run may take to end when it was cancelled.
 const CANCEL_WAIT: Duration = Duration::from_secs(3);
@@ -77,14 +77,20 @@ pub(super) struct SessionController {
     pub(super) pending: Vec<UiCommand>,
     /// The flags count for the next session that is opened.
     picks: FirstSessionPicker,
+    told_from: FirstTold,
     /// The session was begun by another program that went away: it goes on as soon as it is known.
     goes_on: bool,
 }
 
 impl SessionController {
     /// One who has what is shared.
-    pub(super) fn new(context: Arc<LocalContext>, picks: FirstSessionPicker) -> SessionController {
-        SessionController { context, follower: None, pending: Vec::new(), picks, goes_on: false }
+    pub(super) fn new(
+        context: Arc<LocalContext>,
+        picks: FirstSessionPicker,
+        told_from: FirstTold,
+    ) -> SessionController {
+        let pending = Vec::new();
+        SessionController { context, follower: None, pending, picks, told_from, goes_on: false }
     }
 
     /// Opens `first`, then does what comes, until the face goes.
@@ -309,7 +315,13 @@ impl SessionController {
             },
         };
         self.goes_on = store.holder_text(&id).await?.is_none();
-        Ok(ShownSession::new(Some(id), cx, meta.facts, wishes).begun_elsewhere(!self.goes_on))
+        let shown = ShownSession::new(Some(id.clone()), cx, meta.facts, wishes);
+        let shown = shown.begun_elsewhere(!self.goes_on);
+        if self.told_from == FirstTold::FirstFact {
+            return Ok(shown);
+        }
+        let start = settled_start::find_start(store.as_ref(), &id, meta.facts).await?;
+        Ok(shown.begun_at(start))
     }
 
     /// Shows a session and follows its session.

@@ -10,11 +10,12 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use weir_core::event::{CancelCause, Event};
 use weir_core::ids::{ApprovalId, Seq, SessionId};
+use weir_core::view::transcript::{PlacedFact, SettledTranscript};
 use weir_engine::engine::{Ended, SessionHandle};
 use weir_engine::host::{LiveSession, SessionState, SessionView};
 use weir_engine::hub::{PublishedFact, SessionUpdate, SignalKind};
 use weir_engine::ledger::fact_of;
-use weir_engine::ports::Store as _;
+use weir_engine::ports::{Store, StoreError};
 use weir_install::context::InstallationContext;
 use weir_install::wiring::SessionOverrides;
 use weir_tui::link::{NoticeTone, SignalKind as Shown, UiUpdate};
@@ -22,6 +23,7 @@ use weir_tui::link::{NoticeTone, SignalKind as Shown, UiUpdate};
 use super::PERSON;
 use super::context::LocalContext;
 use super::course::{AlwaysAllowed, FactMeaning};
+use super::settled_start::{self, FACTS_MIN, SettledStart, StartKeeper};
 
 /// Facts read at once.
 const READ_BATCH: usize = 512;
@@ -53,12 +55,23 @@ impl KnownState {
         }
     }
 
+    /// Takes a fact in. What is known of a session that began at a settled place is ahead of what is told.
     fn hear_fact(&mut self, fact: &PublishedFact) {
+        if fact.seq <= self.read_state(|state| state.facts) {
+            return;
+        }
         match self {
             KnownState::Live(live) => live.hear_fact(fact),
             KnownState::Journal(state) => state.hear_fact(fact),
         }
     }
+}
+
+/// Facts from before the place at which a session began here, as far as they are still to be told.
+#[derive(Debug, Clone, Copy)]
+struct EarlierFacts {
+    next: Seq,
+    last: Seq,
 }
 
 /// The session that the face shows.
@@ -69,6 +82,8 @@ pub(super) struct ShownSession {
     pub(super) cx: Arc<InstallationContext>,
     /// Facts that were there when it was opened.
     pub(super) known: Seq,
+    /// The place from which on its facts are told; `None`: from the first on.
+    pub(super) start: Option<SettledTranscript>,
     /// Something came to rest, or its old facts are all told: the controller has a look.
     pub(super) stirred: Notify,
     state: Mutex<KnownState>,
@@ -87,6 +102,10 @@ pub(super) struct ShownSession {
     is_alone: AtomicBool,
     /// The controller is to take it up.
     is_owed: AtomicBool,
+    /// What is to be told once the old facts after `start` are.
+    earlier: Mutex<Option<EarlierFacts>>,
+    /// Finds the place that is kept for the next time; `None`: none is to be kept.
+    keeper: Mutex<Option<StartKeeper>>,
 }
 
 fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -105,6 +124,7 @@ impl ShownSession {
             id,
             cx,
             known,
+            start: None,
             stirred: Notify::new(),
             state: Mutex::new(KnownState::Journal(Box::default())),
             seen: watch::Sender::new(0),
@@ -115,12 +135,31 @@ impl ShownSession {
             letters: Notify::new(),
             is_alone: AtomicBool::new(true),
             is_owed: AtomicBool::new(false),
+            earlier: Mutex::default(),
+            keeper: Mutex::default(),
         }
     }
 
     /// The same; `is_held`: another process runs it now.
     pub(super) fn begun_elsewhere(self, is_held: bool) -> ShownSession {
         ShownSession { is_alone: AtomicBool::new(!is_held), ..self }
+    }
+
+    /// The same, told from a settled place on, where there is one; for the next time such a place is kept.
+    pub(super) fn begun_at(mut self, start: Option<SettledStart>) -> ShownSession {
+        if self.known >= FACTS_MIN {
+            let seen = start.as_ref().map(|start| &start.seen);
+            self.keeper = Mutex::new(Some(StartKeeper::new(seen)));
+        }
+        let Some(SettledStart { seen, state }) = start else { return self };
+        let last = seen.settled_place().seq;
+        ShownSession {
+            state: Mutex::new(KnownState::Journal(Box::new(state))),
+            seen: watch::Sender::new(last),
+            earlier: Mutex::new(Some(EarlierFacts { next: 1, last })),
+            start: Some(seen),
+            ..self
+        }
     }
 
     /// Its folder.
@@ -272,6 +311,9 @@ impl ShownSession {
             state.hear_fact(&fact);
             state.read_state(|state| FactMeaning::of_fact(state, &fact))
         };
+        if let Some(keeper) = lock_mutex(&self.keeper).as_mut() {
+            keeper.apply_fact(&fact);
+        }
         if let Some(place) = place {
             let event = fact.event.clone();
             place.send(UiUpdate::Fact { seq: fact.seq, ts: fact.ts, event });
@@ -310,26 +352,75 @@ pub(super) fn follow_session(
     shown.broken.send_replace(None);
     tokio::spawn(async move {
         let Some(id) = shown.id.clone() else { return };
-        let mut failures = 0;
-        loop {
-            let live = shown.held_session();
-            let told = match live {
-                Some(live) => follow_live_updates(&shown, &context, &live).await,
-                None => follow_journal(&shown, &context, &id).await,
-            };
-            let Err(why) = told else {
-                failures = 0;
-                continue;
-            };
-            failures += 1;
-            if failures >= READS_MAX {
-                let text = format!("this session cannot be followed any more: {why}");
-                shown.broken.send_replace(Some(why));
+        tokio::join!(
+            follow_updates(&shown, &context, &id),
+            tell_earlier_facts(&shown, &context, &id)
+        );
+    })
+}
+
+async fn follow_updates(shown: &ShownSession, context: &Arc<LocalContext>, id: &SessionId) {
+    let mut failures = 0;
+    loop {
+        let live = shown.held_session();
+        let told = match live {
+            Some(live) => follow_live_updates(shown, context, &live).await,
+            None => follow_journal(shown, context, id).await,
+        };
+        let Err(why) = told else {
+            failures = 0;
+            continue;
+        };
+        failures += 1;
+        if failures >= READS_MAX {
+            let text = format!("this session cannot be followed any more: {why}");
+            shown.broken.send_replace(Some(why));
+            return context.send_notice(NoticeTone::Bad, text).await;
+        }
+        tokio::time::sleep(READ_AGAIN).await;
+    }
+}
+
+/// Once the old facts are told: keeps the place at which the session begins the next time, and tells what
+/// stands before the one at which it began now. Where it is stopped, the next follower goes on.
+async fn tell_earlier_facts(shown: &ShownSession, context: &Arc<LocalContext>, id: &SessionId) {
+    let mut seen = shown.seen.subscribe();
+    // The sender lives as long as the session.
+    if seen.wait_for(|seen| *seen >= shown.known).await.is_err() {
+        return;
+    }
+    let Ok(store) = shown.cx.local_store() else { return };
+    let keeper = lock_mutex(&shown.keeper).take();
+    if let Some(place) = keeper.as_ref().and_then(StartKeeper::due_place) {
+        settled_start::keep_start(store.as_ref(), id, place).await;
+    }
+    drop(keeper);
+    loop {
+        let left = *lock_mutex(&shown.earlier);
+        let Some(left) = left else { return };
+        let facts = match read_earlier_facts(store.as_ref(), id, left).await {
+            Ok(facts) => facts,
+            Err(why) => {
+                let text = format!("what was said and done before cannot be read: {why}");
                 return context.send_notice(NoticeTone::Bad, text).await;
             }
-            tokio::time::sleep(READ_AGAIN).await;
-        }
-    })
+        };
+        let next = facts.last().map_or(left.last, |fact| fact.seq) + 1;
+        context.send_update(UiUpdate::Earlier(facts)).await;
+        let rest = (next <= left.last).then_some(EarlierFacts { next, ..left });
+        *lock_mutex(&shown.earlier) = rest;
+    }
+}
+
+/// The next of them, in their order.
+async fn read_earlier_facts(
+    store: &dyn Store,
+    id: &SessionId,
+    left: EarlierFacts,
+) -> Result<Vec<PlacedFact>, StoreError> {
+    let wanted = usize::try_from(left.last + 1 - left.next).unwrap_or(READ_BATCH);
+    let records = store.read_records(id, left.next, wanted.min(READ_BATCH)).await?;
+    records.iter().map(|record| Ok(settled_start::place_fact(&fact_of(record)?))).collect()
 }
 
 /// Tells the updates of a session that runs here, until it goes down.

@@ -21,6 +21,7 @@ mod back;
 mod chat;
 mod looked_up;
 mod settings;
+mod settled;
 
 /// How long anything may take on a busy machine.
 const WAIT: Duration = Duration::from_secs(120);
@@ -72,8 +73,18 @@ impl House {
     }
 
     async fn opened(&self, which: SessionTarget, flags: SessionOverrides) -> Face {
+        self.opened_from(which, flags, FirstTold::FirstFact).await
+    }
+
+    async fn opened_from(
+        &self,
+        which: SessionTarget,
+        flags: SessionOverrides,
+        told_from: FirstTold,
+    ) -> Face {
         let (link, far) = ui_channel_pair();
-        let begin = FirstSession { which, flags, picks: FirstSessionPicker::Nothing, name: None };
+        let picks = FirstSessionPicker::Nothing;
+        let begin = FirstSession { which, flags, picks, name: None, told_from };
         let cx = self.cx();
         let served = tokio::spawn(async move {
             let (_printer, mut remarks) = mpsc::channel(1);

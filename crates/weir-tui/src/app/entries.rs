@@ -101,6 +101,15 @@ impl TranscriptEntry {
     }
 }
 
+/// Entries that were put above others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct InsertedEntries {
+    /// Where the first of them stands.
+    pub(crate) place: usize,
+    /// How many they are.
+    pub(crate) count: usize,
+}
+
 /// Everything that was said and done in the session that is open.
 #[derive(Debug, Default)]
 pub(crate) struct EntryTranscript {
@@ -111,6 +120,7 @@ pub(crate) struct EntryTranscript {
     open: Vec<usize>,
     /// Counts changes: a reader sees from it that something is new.
     changed: u64,
+    inserted: InsertedEntries,
 }
 
 impl EntryTranscript {
@@ -143,6 +153,25 @@ impl EntryTranscript {
         }
         self.entries.push(entry);
         self.entries.len() - 1
+    }
+
+    /// Puts what was said and done earlier at a place: the entries from there on stand after it. Done once.
+    pub(crate) fn insert_earlier(&mut self, place: usize, earlier: EntryTranscript) {
+        self.changed += 1;
+        let place = place.min(self.entries.len());
+        let count = earlier.entries.len();
+        let moved = self.calls.values_mut().chain(&mut self.open).filter(|at| **at >= place);
+        moved.for_each(|at| *at += count);
+        for (call, at) in earlier.calls {
+            self.calls.entry(call).or_insert(place + at);
+        }
+        drop(self.entries.splice(place..place, earlier.entries));
+        self.inserted = InsertedEntries { place, count };
+    }
+
+    /// What was put above other entries: whoever remembers places of those goes along.
+    pub(crate) fn inserted_entries(&self) -> InsertedEntries {
+        self.inserted
     }
 
     /// Where a call of the run that is on stands.

@@ -21,9 +21,11 @@ use crate::compose::WrittenMessage;
 use crate::link::{SignalKind, SlashCommandInfo};
 use crate::screen::SessionSettings;
 
+mod earlier;
 mod queue;
 mod settings;
 
+use earlier::EarlierFold;
 use queue::WaitingInput;
 
 /// Lines and bytes of a long output that are kept of its end.
@@ -86,6 +88,8 @@ pub(crate) struct SessionFold {
     pub(super) old_prints_left_out: usize,
     /// The engine went down: what is on stands still until a fact is told again.
     pub(crate) is_engine_down: bool,
+    /// What stands before the settled place at which the session began here; `None`: all of it was told.
+    pub(super) earlier: Option<Box<EarlierFold>>,
 }
 
 impl SessionFold {
@@ -258,7 +262,11 @@ impl SessionFold {
     /// The last old fact was told: the newest entries are printed.
     fn caught_up(&mut self) {
         let left_out = std::mem::take(&mut self.old_prints_left_out);
-        self.prints.push_back(PrintItem::Lines(earlier_entries_line(left_out)));
+        let above = match self.earlier {
+            Some(_) => vec![Line::from("… earlier entries: Ctrl-O shows them")],
+            None => earlier_entries_line(left_out),
+        };
+        self.prints.push_back(PrintItem::Lines(above));
         self.prints.append(&mut self.old_prints);
         self.happened.clear();
         if !self.view.asks().is_empty() {

@@ -1,5 +1,7 @@
 //! News to the app.
 
+use std::sync::Arc;
+
 use weir_core::event::Event;
 use weir_core::ids::{Seq, Timestamp};
 use weir_core::view::transcript::{AskOutcome, PendingAsk};
@@ -37,18 +39,12 @@ impl App {
                     false => self.open_session(fold, about),
                 }
             }
-            UiUpdate::Fact { seq, ts, event } => {
-                self.fold.apply_fact(*seq, *ts, event.clone(), now);
-                if matches!(**event, Event::SessionOpened(_) | Event::SessionConfigured(_)) {
-                    self.wanted = PendingSettings::default();
-                    self.know_settings();
-                }
-                self.hear_happened();
-                self.tell_copy();
-                self.show_ask();
-                // Old facts are many, and nothing of them is seen before the last.
-                self.dirty |= self.fold.seq >= self.fold.known;
+            UiUpdate::Settled(start) => {
+                self.fold.begin_at(start);
+                self.know_settings();
             }
+            UiUpdate::Earlier(facts) => self.dirty |= self.fold.apply_earlier(facts),
+            UiUpdate::Fact { seq, ts, event } => self.hear_fact(*seq, *ts, event),
             UiUpdate::Signal { kind, subject, text } => {
                 self.fold.apply_signal(*kind, subject, text, now);
                 self.dirty = true;
@@ -97,6 +93,19 @@ impl App {
         if let Some(step) = self.on_screen(|screen, with| screen.handle_update(news, with)) {
             self.apply_step(step);
         }
+    }
+
+    fn hear_fact(&mut self, seq: Seq, ts: Timestamp, event: &Arc<Event>) {
+        self.fold.apply_fact(seq, ts, event.clone(), self.now);
+        if matches!(**event, Event::SessionOpened(_) | Event::SessionConfigured(_)) {
+            self.wanted = PendingSettings::default();
+            self.know_settings();
+        }
+        self.hear_happened();
+        self.tell_copy();
+        self.show_ask();
+        // Old facts are many, and nothing of them is seen before the last.
+        self.dirty |= self.fold.seq >= self.fold.known;
     }
 
     /// What was decided is done: that is told where the talk is, also when its dialog was closed before.

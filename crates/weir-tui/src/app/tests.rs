@@ -2,6 +2,7 @@
 
 mod again;
 mod decide;
+mod earlier;
 mod fingers;
 mod fixed;
 mod frames;

@@ -112,7 +112,11 @@ impl PlainTalk {
             | UiUpdate::Decided { .. }
             | UiUpdate::Clipboard { .. }
             | UiUpdate::Failed { .. } => self.print_answer(news),
-            UiUpdate::Shell { .. } | UiUpdate::Branch(_) | UiUpdate::History(_) => (),
+            UiUpdate::Shell { .. }
+            | UiUpdate::Branch(_)
+            | UiUpdate::History(_)
+            | UiUpdate::Settled(_)
+            | UiUpdate::Earlier(_) => (),
         }
         Ok(())
     }

@@ -143,7 +143,15 @@ impl Screen for RewindScreen {
         self.step_while_choosing(did, with)
     }
 
-    fn handle_update(&mut self, news: &UiUpdate, _: &ScreenContext<'_>) -> ScreenStep {
+    fn handle_update(&mut self, news: &UiUpdate, with: &ScreenContext<'_>) -> ScreenStep {
+        let is_choosing = matches!(self.stage, RewindStage::Choosing) && !self.list.is_filtered();
+        if matches!(news, UiUpdate::Earlier(_)) && is_choosing {
+            // Earlier messages stand there now.
+            return match with.transcript.inserted_entries().count {
+                0 => ScreenStep::Idle,
+                _ => self.on_open(with),
+            };
+        }
         match (news, &mut self.stage) {
             (
                 UiUpdate::Text { ticket, title, text, kind },

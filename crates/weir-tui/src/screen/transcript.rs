@@ -18,7 +18,7 @@ use super::scroll::{
 };
 use super::typed::DialogLineInput;
 use super::{Screen, ScreenContext, ScreenStep, ScreenView};
-use crate::app::entries::{EntryContent, EntryTranscript, TranscriptEntry};
+use crate::app::entries::{EntryContent, EntryTranscript, InsertedEntries, TranscriptEntry};
 use crate::app::lines::{self, DetailLevel};
 use crate::link::{ReportKind, UiUpdate};
 use crate::terminal::TerminalSize;
@@ -85,6 +85,8 @@ pub(crate) struct ConversationScreen {
     page: usize,
     search: WordSearch,
     told: &'static str,
+    /// Entries that were put above others and that places here know of.
+    inserted: usize,
 }
 
 impl ConversationScreen {
@@ -100,7 +102,19 @@ impl ConversationScreen {
             page: 1,
             search: WordSearch::default(),
             told: "",
+            inserted: 0,
         }
+    }
+
+    /// What one looks at stays, also where earlier entries came in above it.
+    fn follow_insertion(&mut self, with: &ScreenContext<'_>) {
+        let InsertedEntries { place, count } = with.transcript.inserted_entries();
+        let Some(by) = count.checked_sub(self.inserted).filter(|by| *by > 0) else { return };
+        self.inserted = count;
+        let moved = |item: usize| if item < place { item } else { item.saturating_add(by) };
+        (self.at.item, self.top.item) = (moved(self.at.item), moved(self.top.item));
+        self.folds.other = self.folds.other.iter().map(|item| moved(*item)).collect();
+        self.kept.forget_all();
     }
 
     /// Does something with the entries as rows.
@@ -259,6 +273,7 @@ fn searchable_text(entry: &TranscriptEntry) -> String {
 
 impl Screen for ConversationScreen {
     fn handle_key(&mut self, key: KeyEvent, with: &ScreenContext<'_>) -> ScreenStep {
+        self.follow_insertion(with);
         self.told = "";
         if let Some(typed) = &mut self.search.typing {
             match key.code {
@@ -311,6 +326,7 @@ impl Screen for ConversationScreen {
             *self = ConversationScreen::new();
             return ScreenStep::Stay;
         }
+        self.follow_insertion(with);
         // What is written to the end shifts nothing that is looked at.
         if self.version == Some(with.transcript.version()) {
             ScreenStep::Idle
@@ -325,6 +341,7 @@ impl Screen for ConversationScreen {
         theme: &Theme,
         with: &ScreenContext<'_>,
     ) -> ScreenView {
+        self.follow_insertion(with);
         let size = FrameSize::from_size(size);
         let room = size.body_size();
         self.page = room.rows;

@@ -21,6 +21,7 @@ mod facts;
 mod html;
 mod moments;
 mod sections;
+mod starts;
 
 fn scenarios() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -60,6 +61,7 @@ fn faces_of(path: &Path, cx: &InstallationContext) -> anyhow::Result<String> {
     super::sessions::offscreen::check_ends(&session, &facts)?;
     super::sessions::offscreen::check_whole_after_folds(&session, &facts)?;
     super::sessions::offscreen::check_kept_usage(&session, &facts)?;
+    starts::check_settled_starts(&session, &facts)?;
     let text = sections::all_sections(
         &sections::SeenJournal { session, facts: &facts, looks: &looks },
         cx,

@@ -22,7 +22,7 @@ use weir_tui::text::theme::Theme;
 use crate::failure::{exit, failure_with_status, usage};
 use crate::options::{SessionsAttachArgs, TuiArgs};
 use crate::terminal;
-use weir_terminal::local::{self, FirstSession, FirstSessionPicker};
+use weir_terminal::local::{self, FirstSession, FirstSessionPicker, FirstTold};
 use weir_terminal::remote;
 
 pub(super) mod first;
@@ -273,7 +273,12 @@ async fn choose_first_session(
     {
         models::chosen_model_name(cx, asked).await?;
     }
-    Ok(FirstSession { which, flags, picks, name: None })
+    // What line mode says of a session that is taken up counts all that was said in it.
+    let told_from = match args.plain || args.screen_reader {
+        true => FirstTold::FirstFact,
+        false => FirstTold::SettledPlace,
+    };
+    Ok(FirstSession { which, flags, picks, name: None, told_from })
 }
 
 async fn find_named_session(

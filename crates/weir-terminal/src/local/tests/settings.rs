@@ -123,7 +123,8 @@ async fn u13_a_first_start_says_its_mode_until_something_was_said_or_chosen() {
     async fn first_start(house: &House, flags: SessionOverrides) -> Option<FirstStart> {
         let (mut link, far) = ui_channel_pair();
         let picks = FirstSessionPicker::Nothing;
-        let begin = FirstSession { which: SessionTarget::New, flags, picks, name: None };
+        let told_from = FirstTold::FirstFact;
+        let begin = FirstSession { which: SessionTarget::New, flags, picks, name: None, told_from };
         let cx = house.cx();
         let served = tokio::spawn(async move {
             let (_printer, mut remarks) = mpsc::channel(1);

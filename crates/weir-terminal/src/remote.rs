@@ -15,6 +15,8 @@ use weir_install::context::InstallationContext;
 use weir_install::failure::usage;
 use weir_tui::link::{BackendChannel, SessionTarget, UiUpdate};
 
+use crate::local::FirstTold;
+
 mod address;
 mod back;
 mod change;
@@ -66,7 +68,8 @@ pub async fn connect_to_server(
 }
 
 impl RemoteConnection {
-    /// Serves the face until it goes. `thinking`: how much the model of what is opened is to think.
+    /// Serves the face until it goes. `thinking`: how much the model of what is opened is to think;
+    /// `told_from`: which fact of a session that is opened is told first.
     ///
     /// # Errors
     /// The session that was asked for cannot be opened.
@@ -74,13 +77,15 @@ impl RemoteConnection {
         self,
         which: SessionTarget,
         thinking: Option<Thinking>,
+        told_from: FirstTold,
         far: BackendChannel,
     ) -> anyhow::Result<()> {
         let BackendChannel { wishes, news } = far;
         // A face that has gone needs no history.
         let _ = news.send(UiUpdate::History(self.history.clone())).await;
+        let http = self.http.clone();
         let controller =
-            controller::RemoteController::new(self.http.clone(), self.here, news.clone());
+            controller::RemoteController::new(http, self.here, told_from, news.clone());
         let served = controller.serve_link(which, thinking, wishes).await;
         if self.http.is_signed_in() {
             controller::sign_out(&self.http).await;

@@ -69,6 +69,11 @@ impl ChatStart {
         self.settled.settled_place().seq
     }
 
+    /// What is seen there.
+    pub(crate) fn settled_transcript(&self) -> &SettledTranscript {
+        &self.settled
+    }
+
     /// The chat there.
     pub(crate) fn to_fold(&self, view: ChatView) -> ChatFold {
         ChatFold::at_settled_place(view, &self.settled)

@@ -313,3 +313,41 @@ async fn f1_attach_undo_fork_list_and_export_reach_the_server() {
     face.until("In the copy.", 1).await;
     assert_eq!(count(&admin.facts(&first).await, "input.accepted"), 1, "the first is as it was");
 }
+
+/// Runs of a session that is long enough to be told from a later place.
+const MANY_RUNS: usize = 90;
+
+#[tokio::test]
+async fn q10_a_long_session_has_a_place_from_which_on_it_can_be_shown() {
+    let says: String = (1..=MANY_RUNS).map(|n| format!("says: Answer {n}.\n\n")).collect();
+    let script = format!("name: test\n\n{says}");
+    let mut served =
+        TestServer::start(ServerSetup { script: &script, ..ServerSetup::default() }).await;
+    let (admin, mut face) = attached(&mut served).await;
+    face.type_line("One.");
+    face.until("Answer 1.", 1).await;
+    let session = session(&admin).await;
+    let start = format!("/api/v1/sessions/{session}/start");
+    let (status, found) = admin.api("GET", &start, None).await;
+    assert_eq!((status, &found["after"], &found["seen"]), (200, &json!(0), &Value::Null));
+    let input = format!("/api/v1/sessions/{session}/input");
+    for n in 2..=MANY_RUNS {
+        admin.until_status(&session, "completed").await;
+        let content = json!([{ "type": "text", "text": format!("Question {n}.") }]);
+        let body = json!({ "client_id": format!("b{n}"), "content": content });
+        let (status, said) = admin.api("POST", &input, Some(body)).await;
+        assert_eq!(status, 202, "{said}");
+        face.until(&format!("Answer {n}."), 1).await;
+    }
+    admin.until_status(&session, "completed").await;
+    let (status, found) = admin.api("GET", &start, None).await;
+    assert_eq!(status, 200, "{found}");
+    let after = found["after"].as_u64().expect("a place");
+    let facts = admin.facts(&session).await;
+    assert!(after > 0 && after < facts.len() as u64, "{after} of {}", facts.len());
+    assert_eq!(found["seen"]["place"]["seq"], after, "what is seen there");
+    assert!(found["format"].as_str().is_some_and(|format| !format.is_empty()), "{found}");
+    let newer = facts.iter().filter(|fact| fact["seq"].as_u64() > Some(after));
+    let said = newer.filter(|fact| fact["kind"] == "input.accepted").count();
+    assert!(said > 20 && said < MANY_RUNS, "the newest stand after it: {said}");
+}

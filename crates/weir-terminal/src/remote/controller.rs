@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -15,12 +15,13 @@ use weir_core::ids::SessionId;
 use weir_core::model::Thinking;
 use weir_tui::link::{NoticeTone, SessionTarget, UiCommand, UiUpdate, WISHES_MAX};
 
-use super::follow::{self, FollowEnd, SharedFollowedState};
+use super::follow::{self, FollowEnd, FollowedSession, FollowedState, SharedFollowedState};
 use super::http::{ApiResult, RequestError, ServerClient};
 use super::opening::{self, SessionDraft, SessionOpening};
 use super::pause;
 use super::wishes::{CommandLane, lane_of_command, perform_command, refused_outcome};
 use crate::clipboard::SystemClipboard;
+use crate::local::FirstTold;
 
 /// Looks under way at once.
 const LOOKS_MAX: usize = 32;
@@ -57,6 +58,8 @@ pub(super) struct RequestContext {
     pub(super) seen: SharedFollowedState,
     /// Has a look at the kill switch now.
     pub(super) look: Arc<Notify>,
+    /// Which fact of a session that is opened is told first.
+    pub(super) told_from: FirstTold,
 }
 
 impl RequestContext {
@@ -146,6 +149,7 @@ impl RemoteController {
     pub(super) fn new(
         http: Arc<ServerClient>,
         here: LocalMachine,
+        told_from: FirstTold,
         news: Sender<UiUpdate>,
     ) -> RemoteController {
         let context = RequestContext {
@@ -155,6 +159,7 @@ impl RemoteController {
             draft: SessionDraft::default(),
             seen: SharedFollowedState::default(),
             look: Arc::default(),
+            told_from,
         };
         RemoteController {
             context,
@@ -338,19 +343,30 @@ impl RemoteController {
     async fn show_opened_session(&mut self, opening: SessionOpening) {
         // Nothing of the session before comes after this.
         self.following.shutdown().await;
-        let SessionOpening { session, known, about, named, draft } = opening;
+        let SessionOpening { session, known, about, named, draft, start } = opening;
         self.context.session.clone_from(&session);
         self.context.draft = draft;
-        self.context.seen = SharedFollowedState::default();
+        let seen = start.as_deref().map(FollowedState::begun_at).unwrap_or_default();
+        self.context.seen = Arc::new(Mutex::new(seen));
         let is_new = session.is_none();
         let about = Box::new(about);
         self.send_update(UiUpdate::Opened { session: session.clone(), known, about, named }).await;
         if is_new {
             self.send_update(self.context.draft.settings_update()).await;
         }
+        let before = start.as_ref().map_or(0, |start| start.settled_place().seq);
+        if let Some(start) = start {
+            self.send_update(UiUpdate::Settled(start)).await;
+        }
         if let Some(session) = session {
-            let (http, seen) = (self.context.http.clone(), self.context.seen.clone());
-            self.following.spawn(follow::follow_session(http, session, self.news.clone(), seen));
+            let followed = FollowedSession {
+                http: self.context.http.clone(),
+                session,
+                news: self.news.clone(),
+                known,
+                before,
+            };
+            self.following.spawn(follow::follow_session(followed, self.context.seen.clone()));
         }
     }
 

@@ -5,16 +5,20 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
+use weir_core::view::transcript::SettledTranscript;
 use weir_tui::link::{NoticeTone, UiUpdate};
 
 use super::http::{self, ApiResult, RequestError, ServerClient};
 use super::wire::{EventStreamDecoder, FactConsequences, parse_event};
+
+mod earlier;
 
 /// First and longest wait before a server is asked again.
 const PAUSE_MIN: Duration = Duration::from_millis(250);
@@ -44,6 +48,20 @@ pub(super) struct FollowedState {
 }
 
 impl FollowedState {
+    /// What was seen at the place at which a session begins here.
+    pub(super) fn begun_at(start: &SettledTranscript) -> FollowedState {
+        let seen = start.to_transcript();
+        let settings = seen.settings();
+        FollowedState {
+            last: start.settled_place().seq,
+            model: settings.model.clone(),
+            profile: settings.profile.clone(),
+            permission: settings.permission.unwrap_or_default(),
+            thinking: settings.thinking.unwrap_or_default(),
+            unknown: BTreeSet::new(),
+        }
+    }
+
     /// The settings that hold; `None`: they were not heard yet.
     pub(super) fn settings_update(&self) -> Option<UiUpdate> {
         (!self.model.is_empty()).then(|| UiUpdate::Settings {
@@ -79,14 +97,49 @@ enum StreamStop {
     Line(String, Option<Duration>),
 }
 
+/// A session that is to be followed.
+#[derive(Clone)]
+pub(super) struct FollowedSession {
+    /// The server.
+    pub(super) http: Arc<ServerClient>,
+    /// Which.
+    pub(super) session: SessionId,
+    /// Where it is told.
+    pub(super) news: Sender<UiUpdate>,
+    /// Facts that it had when it was opened.
+    pub(super) known: Seq,
+    /// The last fact before the place at which it begins here; 0: it begins with its first. Those up to there
+    /// are told once all that are known are.
+    pub(super) before: Seq,
+}
+
 /// Follows a session until it ends.
 pub(super) async fn follow_session(
-    http: Arc<ServerClient>,
-    session: SessionId,
-    news: Sender<UiUpdate>,
+    followed: FollowedSession,
     shared: SharedFollowedState,
 ) -> FollowEnd {
-    let mut line = SessionFollower { http, session, news, shared, is_lost: false, gaps: 0 };
+    let told = Arc::new(Notify::new());
+    let earlier = async {
+        if followed.before > 0 {
+            told.notified().await;
+            earlier::tell_earlier_facts(&followed).await;
+        }
+        std::future::pending::<FollowEnd>().await
+    };
+    tokio::select! {
+        end = follow_newer(followed.clone(), shared, told.clone()) => end,
+        end = earlier => end,
+    }
+}
+
+async fn follow_newer(
+    followed: FollowedSession,
+    shared: SharedFollowedState,
+    told: Arc<Notify>,
+) -> FollowEnd {
+    let FollowedSession { http, session, news, known, .. } = followed;
+    let is_lost = false;
+    let mut line = SessionFollower { http, session, news, shared, known, told, is_lost, gaps: 0 };
     let mut pause = PAUSE_MIN;
     loop {
         let (began, before) = (Instant::now(), lock_followed_state(&line.shared).last);
@@ -116,6 +169,9 @@ struct SessionFollower {
     session: SessionId,
     news: Sender<UiUpdate>,
     shared: SharedFollowedState,
+    known: Seq,
+    /// All facts that are known were told.
+    told: Arc<Notify>,
     is_lost: bool,
     gaps: u32,
 }
@@ -158,7 +214,11 @@ impl SessionFollower {
                     return Ok(());
                 }
                 self.note_fact(seq, &event);
-                self.send_update(UiUpdate::Fact { seq, ts, event }).await
+                self.send_update(UiUpdate::Fact { seq, ts, event }).await?;
+                if seq >= self.known {
+                    self.told.notify_one();
+                }
+                Ok(())
             }
             FactConsequences::Unknown { seq, kind } => {
                 if !self.is_next(seq)? {

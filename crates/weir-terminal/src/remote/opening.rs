@@ -7,14 +7,19 @@ use serde_json::{Value, json};
 use weir_core::ids::{Seq, SessionId};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
+use weir_core::session::SNAPSHOT_FORMAT;
+use weir_core::view::transcript::SettledTranscript;
 use weir_tui::link::{OpenSessionInfo, SessionTarget, SlashCommandInfo, UiUpdate};
 
 use super::controller::RequestContext;
 use super::http::{ApiResult, RequestError, ServerClient};
 use super::{lists, pause};
+use crate::local::FirstTold;
 
 /// Sessions that are looked through for the one whose name begins so.
 const LOOKED_MAX: usize = 2_000;
+/// Facts of a session from which on it is told from a later place: fewer are there in a moment.
+const FACTS_MIN: Seq = 1_000;
 /// Commands that are taken from a server.
 const NAMED_MAX: usize = 1_000;
 
@@ -73,6 +78,8 @@ pub(super) struct SessionOpening {
     pub(super) named: Vec<SlashCommandInfo>,
     /// What a new one would be like.
     pub(super) draft: SessionDraft,
+    /// The place from which on its facts are told; `None`: from the first on.
+    pub(super) start: Option<Box<SettledTranscript>>,
 }
 
 /// What the server says of a session.
@@ -83,6 +90,15 @@ pub(super) struct RemoteSessionInfo {
     workspace: String,
     #[serde(default)]
     facts: Seq,
+}
+
+/// What the server says of the place from which on a session can be told.
+#[derive(Debug, Deserialize)]
+struct RemoteStart {
+    #[serde(default)]
+    format: String,
+    #[serde(default)]
+    seen: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -157,6 +173,7 @@ pub(super) async fn open_existing(
         known: info.facts,
         about: describe_surroundings(context, info.workspace, resume).await,
         named: fetch_named_commands(http, Some(&id)).await,
+        start: fetch_start(context, &id, info.facts).await,
         session: Some(id),
         draft: SessionDraft { usual: context.draft.usual.clone(), ..SessionDraft::default() },
     })
@@ -172,7 +189,25 @@ async fn prepare_new_session(context: &RequestContext) -> ApiResult<SessionOpeni
         about: describe_surroundings(context, "your folder".into(), resume).await,
         named: fetch_named_commands(http, None).await,
         draft: SessionDraft { usual, ..SessionDraft::default() },
+        start: None,
     })
+}
+
+/// A place from which on a session of so many facts can be told. A server that knows none, or whose
+/// form is another, tells it from its first fact on.
+async fn fetch_start(
+    context: &RequestContext,
+    id: &SessionId,
+    facts: Seq,
+) -> Option<Box<SettledTranscript>> {
+    if context.told_from == FirstTold::FirstFact || facts < FACTS_MIN {
+        return None;
+    }
+    let asked = context.http.get::<RemoteStart>(&["sessions", id.as_str(), "start"], &[]).await;
+    let found = asked.ok().filter(|found| found.format == SNAPSHOT_FORMAT)?;
+    let seen: SettledTranscript = serde_json::from_value(found.seen).ok()?;
+    let place = seen.settled_place().seq;
+    (place > 0 && place < facts).then(|| Box::new(seen))
 }
 
 async fn describe_surroundings(

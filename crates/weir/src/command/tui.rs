@@ -52,7 +52,8 @@ pub(super) async fn run_terminal_interface(
             let which = which_there(&args)?;
             let there = remote::connect_to_server(&cx, url, &terminal::SIGN_IN_PROMPTS).await?;
             let thinking = args.session.thinking.map(Thinking::from);
-            face.run_served_by(|far| there.serve_link(which, thinking, far)).await?
+            let told_from = first_told(&args);
+            face.run_served_by(|far| there.serve_link(which, thinking, told_from, far)).await?
         }
         None => match &args.worktree {
             Some(name) => run_in_worktree(&cx, face, &args, name.as_deref()).await?,
@@ -273,12 +274,15 @@ async fn choose_first_session(
     {
         models::chosen_model_name(cx, asked).await?;
     }
-    // What line mode says of a session that is taken up counts all that was said in it.
-    let told_from = match args.plain || args.screen_reader {
+    Ok(FirstSession { which, flags, picks, name: None, told_from: first_told(args) })
+}
+
+/// What line mode says of a session that is taken up counts all that was said in it.
+fn first_told(args: &TuiArgs) -> FirstTold {
+    match args.plain || args.screen_reader {
         true => FirstTold::FirstFact,
         false => FirstTold::SettledPlace,
-    };
-    Ok(FirstSession { which, flags, picks, name: None, told_from })
+    }
 }
 
 async fn find_named_session(

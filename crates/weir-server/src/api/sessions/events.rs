@@ -1,20 +1,24 @@
-//! The events of a session as server-sent events (C7): `id:` is the place in the journal.
+//! The events of a session as server-sent events (C7): `id:` is the place in the journal. And a place from
+//! which on a face can show them, where there are many (Q10).
 
 use std::convert::Infallible;
 use std::time::Duration;
 
+use axum::Json;
 use axum::extract::Query;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use http::HeaderMap;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::ids::Seq;
+use weir_core::session::SNAPSHOT_FORMAT;
 
 use crate::app::App;
 use crate::caller::Caller;
-use crate::live::SessionFeed;
+use crate::chat::{ChatStart, ChatView, FoldedChat};
+use crate::live::{SessionFeed, SessionKey};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::request::{CallerSession, CallerSpace};
 use crate::route::Route;
@@ -30,7 +34,36 @@ pub(crate) fn session_event_routes() -> Vec<Route> {
             .summary("The session's events from a place on, and then as they come")
             .query::<EventsQuery>()
             .gives_as::<Value>(200, "text/event-stream"),
+        Route::get("/api/v1/sessions/{id}/start", get_session_start)
+            .summary(
+                "A place from which on a terminal can show the session, with its newest entries",
+            )
+            .gives_json::<SessionStart>(200),
     ]
+}
+
+/// A place in a session at which nothing was open, and what is seen there.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SessionStart {
+    /// The form of `seen`: only a program of this very form can read it.
+    format: String,
+    /// The last event before it; 0: the beginning, where nothing is seen.
+    after: Seq,
+    /// What is seen there, for programs of this form; null at the beginning.
+    seen: Option<Value>,
+}
+
+async fn get_session_start(session: CallerSession) -> HandlerResult<Json<SessionStart>> {
+    let CallerSession { owner: CallerSpace { app, space, .. }, id, meta } = session;
+    let known = app.chats.get(&SessionKey::for_session(space.as_ref(), &id), meta.facts);
+    // No page is made of it.
+    let view = ChatView { session: id, csrf: String::new(), acts: false, back: None };
+    let folded = FoldedChat::read_journal(space.store().as_ref(), &view, known).await?;
+    let start = folded.first_start();
+    // Its names are texts: it always has a form as JSON.
+    let seen = start.and_then(|start| serde_json::to_value(start.settled_transcript()).ok());
+    let after = start.filter(|_| seen.is_some()).map_or(0, ChatStart::last_seq);
+    Ok(Json(SessionStart { format: SNAPSHOT_FORMAT.into(), after, seen }))
 }
 
 /// The place from which events are sent.

@@ -61,6 +61,11 @@ impl ServedProcess {
         Ok(ServedProcess { child, said })
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits until it listens: `127.0.0.1:PORT`; `None`: it does not in this time.
     ///
     /// # Errors

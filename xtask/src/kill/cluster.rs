@@ -1,5 +1,5 @@
-//! `cargo xtask cluster`: three real servers on one PostgreSQL are killed, stopped and cut off from it while
-//! people use them; then what they were told is held against what is there (D7c, D8, S17).
+//! `cargo xtask cluster`: three real servers on one PostgreSQL, whose clocks differ, are killed, stopped and cut
+//! off from it while people use them; then what they were told is held against what is there (D7c, D8, S17).
 //!
 //! Which faults come and what is said follows from the seed; where a fault meets a process is the machine's
 //! doing. Not here: one store under many writers without servers, which a test of the store plays.
@@ -18,6 +18,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 mod check;
+mod clock;
 mod fault;
 mod letters;
 mod proxy;
@@ -44,13 +45,13 @@ const LEAVES: Duration = Duration::from_secs(30);
 
 /// Disturb several servers on one PostgreSQL, and check that no session forks and nothing is lost
 ///
-/// Clocks do not jump: without code in the product only a library in front of the system could make
-/// them (libfaketime), and it would bend the monotonic clock as well. PostgreSQL is restarted only
-/// where it was started for this run: where its programs are installed and WEIR_TEST_POSTGRES names
-/// no other.
+/// The wall clocks of the servers are wrong from the beginning, each by another time of up to an hour,
+/// and are set again: where libfaketime is installed, for programs that are not linked statically.
+/// PostgreSQL is restarted only where it was started for this run: where its programs are installed and
+/// WEIR_TEST_POSTGRES names no other.
 #[derive(Debug, Args)]
 pub(crate) struct ClusterArgs {
-    /// How often something happens: a kill, a pause, a bad line, the database restarted
+    /// How often something happens: a kill, a pause, a bad line, the database restarted, a clock set
     #[arg(long, value_name = "N", default_value_t = 24)]
     faults: usize,
     /// Chooses faults and letters; without it one is taken from the clock
@@ -89,6 +90,8 @@ struct Sums {
     letters: usize,
     cancels: u64,
     facts: usize,
+    /// Facts whose time is not that of the database.
+    wrong_times: usize,
     unknowns: usize,
     longest: f64,
 }
@@ -116,15 +119,24 @@ pub(crate) fn cluster(root: &Path, args: ClusterArgs) -> anyhow::Result<ExitCode
         .tempdir_in(super::quick_folder())
         .context("making a folder")?;
     let mut random = Random::of(seed, 0);
-    let faults = fault::deck(&mut random, args.faults, own.is_some());
+    let clocks = clock::library()?;
+    let possible = |kind: &FaultKind| match kind {
+        FaultKind::Restart => own.is_some(),
+        FaultKind::Clock => clocks.is_some(),
+        _ => true,
+    };
+    let possible: Vec<FaultKind> = fault::KINDS.into_iter().filter(possible).collect();
+    let faults = fault::deck(&mut random, args.faults, &possible);
     let at_a_time = usize::from(args.sessions);
     let count = at_a_time * (1 + args.faults / FAULTS_PER_SESSION);
     let (house, places) = build_houses(&binary, folder.path(), seed, count)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let setting = Setting { house: &house, places: &places, database: &database, at_a_time };
+    let clocks = clocks.as_deref();
+    let setting =
+        Setting { house: &house, places: &places, database: &database, clocks, at_a_time };
     // On this thread, which ends with the program: with it ends a server of ours.
     let seen = runtime.block_on(async {
-        let replicas = setting.begin(usize::from(args.replicas)).await?;
+        let replicas = setting.begin(usize::from(args.replicas), &mut random).await?;
         setting.play(replicas, own.as_mut(), (&faults, &mut random)).await
     });
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -166,13 +178,20 @@ struct Setting<'a> {
     house: &'a House,
     places: &'a [Place],
     database: &'a Database,
+    /// The library that makes clocks which can be set.
+    clocks: Option<&'a Path>,
     at_a_time: usize,
 }
 
 impl Setting<'_> {
-    /// The first server makes the schema, then it is watched, then come the others.
-    async fn begin(&self, count: usize) -> anyhow::Result<Replicas<'_>> {
-        let mut replicas = Replicas::prepare(self.house, self.database.url.clone(), count).await?;
+    /// The first server makes the schema, then it is watched, then come the others. Each has a clock that is
+    /// wrong in its own way.
+    async fn begin(&self, count: usize, random: &mut Random) -> anyhow::Result<Replicas<'_>> {
+        let url = self.database.url.clone();
+        let mut replicas = Replicas::prepare(self.house, url, count, self.clocks).await?;
+        for at in 0..count {
+            replicas.set_clock(at, clock::wrong_by(random))?;
+        }
         replicas.start(0).await?;
         witness::install(&self.database.url)?;
         for at in 1..count {
@@ -280,6 +299,11 @@ impl Setting<'_> {
             let findings = self.judge_session(&self.places[*at], (told, &rows), seen, &mut sums)?;
             report(&format!("session {at} ({})", told.session), &findings)?;
         }
+        // A program that is linked statically does not ask the library: then nothing was proven of clocks.
+        if self.clocks.is_some() && sums.facts > 0 && sums.wrong_times == 0 {
+            let what = "clocks were set, and no fact tells: is the program linked statically?";
+            report("the clocks", &[unfinished(what.into())])?;
+        }
         let kinds: Vec<String> = fault::KINDS
             .iter()
             .map(|kind| (kind, faults.iter().filter(|one| *one == kind).count()))
@@ -287,8 +311,8 @@ impl Setting<'_> {
             .collect();
         writeln!(
             std::io::stdout(),
-            "faults={} {} sessions={} letters={} cancels={} approvals={} facts={} unknowns_said={} \
-             longest_take_over_s={:.1} faulty={faulty} seed={seed}",
+            "faults={} {} sessions={} letters={} cancels={} approvals={} facts={} wrong_times={} \
+             unknowns_said={} longest_take_over_s={:.1} faulty={faulty} seed={seed}",
             faults.len(),
             kinds.join(" "),
             seen.told.len(),
@@ -296,6 +320,7 @@ impl Setting<'_> {
             sums.cancels,
             seen.approvals.len(),
             sums.facts,
+            sums.wrong_times,
             sums.unknowns,
             sums.longest,
         )?;
@@ -339,6 +364,7 @@ impl Setting<'_> {
         sums.letters += told.letters.len();
         sums.cancels += told.cancels;
         sums.facts += journal.len();
+        sums.wrong_times += check::wrong_times(rows);
         sums.unknowns += journal.iter().filter(|fact| fact["kind"] == "call.unknown").count();
         Ok(findings)
     }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::{Fault, Finding};
+use super::clock::NOTICED_S;
 use super::fault::Disturbance;
 
 /// A process that the database has not heard of for so long has lost its sessions.
@@ -28,6 +29,8 @@ pub(super) struct Written {
     pub(super) writer: String,
     /// Seconds since 1970, by the clock of the database.
     pub(super) at: f64,
+    /// The same by the clock of whoever wrote it, as the fact itself says.
+    pub(super) own_time: f64,
 }
 
 /// What there is against the writers of one session, in the order of its facts.
@@ -79,6 +82,11 @@ pub(super) fn kept(rows: &[Written], hashes: &[(u64, String)]) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// How many facts have another time than that at which the database saw them: clocks differ.
+pub(super) fn wrong_times(rows: &[Written]) -> usize {
+    rows.iter().filter(|row| (row.own_time - row.at).abs() > NOTICED_S).count()
 }
 
 /// Runs that came to nothing: a disturbed cluster is no reason for one.
@@ -208,7 +216,8 @@ mod tests {
 
     fn row(seq: u64, epoch: u64, writer: &str) -> Written {
         let (session, writer) = ("s".to_owned(), writer.to_owned());
-        Written { session, seq, hash: format!("h{seq}"), epoch, writer, at: seq as f64 }
+        let (hash, at) = (format!("h{seq}"), seq as f64);
+        Written { session, seq, hash, epoch, writer, at, own_time: at }
     }
 
     fn faults(findings: &[Finding]) -> Vec<Fault> {
@@ -231,6 +240,14 @@ mod tests {
         assert_eq!(faults(&writers(&late)), [Fault::BrokenJournal], "out of order");
         let nobody = [row(1, 1, ""), row(2, 2, "")];
         assert_eq!(faults(&writers(&nobody)), [Fault::BrokenJournal], "nobody knows by whom");
+    }
+
+    #[test]
+    fn d7_facts_by_a_clock_that_was_set_are_counted() {
+        let late = Written { own_time: 3_602.0, ..row(2, 1, "r1.1") };
+        let early = Written { own_time: -87.0, ..row(3, 1, "r1.1") };
+        let near = Written { own_time: 5.0, ..row(4, 1, "r1.1") };
+        assert_eq!(wrong_times(&[row(1, 1, "r1.1"), late, early, near]), 2);
     }
 
     #[test]

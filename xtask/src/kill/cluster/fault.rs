@@ -1,8 +1,5 @@
 //! What happens to the replicas, their lines and their database, in an order that the seed chooses. Not here:
 //! what must hold all the while.
-//!
-//! Clocks do not jump: without code in the product only a library between it and the system could make them
-//! (libfaketime), and that would replace the monotonic clock too, which no machine's clock does.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -11,6 +8,7 @@ use rustix::process::Signal;
 
 use super::super::random::Random;
 use super::check::LEASE;
+use super::clock;
 use super::replica::Replicas;
 use crate::database::own::OwnServer;
 
@@ -36,10 +34,12 @@ pub(super) enum FaultKind {
     Silence,
     /// The database ends as if its power was lost, and comes back.
     Restart,
+    /// Its wall clock is set, and stays wrong until it is set again.
+    Clock,
 }
 
 /// All, in the order of the summary.
-pub(super) const KINDS: [FaultKind; 7] = [
+pub(super) const KINDS: [FaultKind; 8] = [
     FaultKind::Kill,
     FaultKind::Pause,
     FaultKind::Drop,
@@ -47,6 +47,7 @@ pub(super) const KINDS: [FaultKind; 7] = [
     FaultKind::Slow,
     FaultKind::Silence,
     FaultKind::Restart,
+    FaultKind::Clock,
 ];
 
 impl FaultKind {
@@ -64,7 +65,7 @@ impl FaultKind {
                 random.between(lease + 1_500, lease + 4_000)
             }
             FaultKind::Slow => random.between(3_000, 6_000),
-            FaultKind::Drop | FaultKind::Half | FaultKind::Restart => 0,
+            FaultKind::Drop | FaultKind::Half | FaultKind::Restart | FaultKind::Clock => 0,
         };
         Duration::from_millis(ms)
     }
@@ -80,12 +81,12 @@ pub(super) struct Disturbance {
     pub(super) ended: f64,
 }
 
-/// So many faults: of each run through all kinds, every kind once, in an order of chance.
-pub(super) fn deck(random: &mut Random, count: usize, has_restart: bool) -> Vec<FaultKind> {
+/// So many faults of the kinds that are possible here, which are some: of each run through them every kind
+/// once, in an order of chance.
+pub(super) fn deck(random: &mut Random, count: usize, possible: &[FaultKind]) -> Vec<FaultKind> {
     let mut deck = Vec::new();
     while deck.len() < count {
-        let mut kinds: Vec<FaultKind> =
-            KINDS.into_iter().filter(|kind| has_restart || *kind != FaultKind::Restart).collect();
+        let mut kinds = possible.to_vec();
         while !kinds.is_empty() {
             let at = usize::try_from(random.below(kinds.len() as u64)).unwrap_or(0);
             deck.push(kinds.swap_remove(at));
@@ -170,6 +171,7 @@ fn begin(
         FaultKind::Half => replicas.proxy(at).change(|line| line.halves += 1),
         FaultKind::Slow => replicas.proxy(at).change(|line| line.delay = delay),
         FaultKind::Silence => replicas.proxy(at).change(|line| line.is_silent = true),
+        FaultKind::Clock => replicas.set_clock(at, clock::wrong_by(random))?,
         FaultKind::Restart => {}
     }
     Ok(())
@@ -181,7 +183,7 @@ async fn end(replicas: &mut Replicas<'_>, at: usize, kind: FaultKind) -> anyhow:
         FaultKind::Pause => replicas.process(at)?.signal(Signal::CONT)?,
         FaultKind::Slow => replicas.proxy(at).change(|line| line.delay = Duration::ZERO),
         FaultKind::Silence => replicas.proxy(at).change(|line| line.is_silent = false),
-        FaultKind::Drop | FaultKind::Half | FaultKind::Restart => {}
+        FaultKind::Drop | FaultKind::Half | FaultKind::Restart | FaultKind::Clock => {}
     }
     Ok(())
 }
@@ -201,12 +203,14 @@ mod tests {
 
     #[test]
     fn d7_every_kind_of_fault_comes_before_any_comes_again() {
-        let of = |seed, has_restart| deck(&mut Random::of(seed, 0), 14, has_restart);
-        for half in of(3, true).chunks(KINDS.len()) {
+        let of = |seed| deck(&mut Random::of(seed, 0), 2 * KINDS.len(), &KINDS);
+        for half in of(3).chunks(KINDS.len()) {
             assert!(KINDS.iter().all(|kind| half.contains(kind)), "{half:?}");
         }
-        assert_eq!(of(3, true), of(3, true));
-        assert_ne!(of(3, true), of(4, true));
-        assert!(!of(3, false).contains(&FaultKind::Restart), "a server that is not ours");
+        assert_eq!(of(3), of(3));
+        assert_ne!(of(3), of(4));
+        let two = [FaultKind::Kill, FaultKind::Slow];
+        let some = deck(&mut Random::of(3, 0), 3, &two);
+        assert!(some.len() == 3 && some.iter().all(|kind| two.contains(kind)), "{some:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! The replicas: real processes of `weir serve` on one database, each behind a proxy of its own, and where
 //! whoever asks one of them finds it. Not here: what happens to them.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use anyhow::{Context as _, bail};
 
 use super::super::house::House;
 use super::super::random::Random;
+use super::clock::WallClock;
 use super::proxy::Proxy;
 use crate::database;
 use crate::served::ServedProcess;
@@ -49,6 +51,8 @@ impl Addresses {
 /// One replica, over all its processes.
 pub(super) struct Replica {
     pub(super) proxy: Proxy,
+    /// Where no clock can be set it lives by that of the machine.
+    clock: Option<WallClock>,
     process: Option<ServedProcess>,
     starts: u32,
 }
@@ -62,19 +66,22 @@ pub(super) struct Replicas<'a> {
 }
 
 impl Replicas<'_> {
-    /// So many on the database of this URL; none is started.
+    /// So many on the database of this URL, with clocks by this library; none is started.
     ///
     /// # Errors
-    /// The URL does not name host and port, or there is no port for a proxy.
-    pub(super) async fn prepare(
-        house: &House,
+    /// The URL does not name host and port, there is no port for a proxy, or a clock cannot be made.
+    pub(super) async fn prepare<'a>(
+        house: &'a House,
         database: String,
         count: usize,
-    ) -> anyhow::Result<Replicas<'_>> {
+        library: Option<&Path>,
+    ) -> anyhow::Result<Replicas<'a>> {
         let mut all = Vec::new();
-        for _ in 0..count {
+        for at in 0..count {
             let proxy = Proxy::listen(database::upstream(&database)?).await?;
-            all.push(Replica { proxy, process: None, starts: 0 });
+            let file = house.folder.join(format!("clock-{}", at + 1));
+            let clock = library.map(|library| WallClock::new(library, file)).transpose()?;
+            all.push(Replica { proxy, clock, process: None, starts: 0 });
         }
         Ok(Replicas { house, database, all, addresses: Addresses::default() })
     }
@@ -85,6 +92,14 @@ impl Replicas<'_> {
 
     pub(super) fn proxy(&self, at: usize) -> &Proxy {
         &self.all[at].proxy
+    }
+
+    /// Sets its wall clock wrong by so many seconds, where it has one of its own.
+    ///
+    /// # Errors
+    /// That cannot be written.
+    pub(super) fn set_clock(&self, at: usize, seconds: i64) -> anyhow::Result<()> {
+        self.all[at].clock.as_ref().map_or(Ok(()), |clock| clock.set(seconds))
     }
 
     /// What the connections of its present process call themselves.
@@ -103,7 +118,10 @@ impl Replicas<'_> {
     /// Its process is no more.
     pub(super) fn forget(&mut self, at: usize) {
         self.addresses.set(at, None);
-        self.all[at].process = None;
+        let replica = &mut self.all[at];
+        if let (Some(process), Some(clock)) = (replica.process.take(), &replica.clock) {
+            clock.tidy(process.id());
+        }
     }
 
     /// Starts a process of it and waits until it listens. One that ends before, since its database was away
@@ -118,7 +136,11 @@ impl Replicas<'_> {
             let proxy = self.all[at].proxy.address.to_string();
             let url = database::through(&self.database, &proxy, &self.writer(at))?;
             let log = self.house.folder.join(format!("replica-{}.log", at + 1));
-            let mut process = ServedProcess::start(self.house.serve_people(Some(&url))?, &log)?;
+            let mut command = self.house.serve_people(Some(&url))?;
+            if let Some(clock) = &self.all[at].clock {
+                clock.wind(&mut command);
+            }
+            let mut process = ServedProcess::start(command, &log)?;
             match listening(&mut process, until).await {
                 Ok(Some(address)) => {
                     self.addresses.set(at, Some(address));

@@ -1,5 +1,5 @@
 //! What the database itself saw being written: a table and a trigger of the proof's own note with each fact
-//! under which epoch and by whose connection it came. The product knows nothing of them.
+//! under which epoch and by whose connection it came, and when by its own clock and by the writer's. The product knows nothing of them.
 
 use anyhow::Context as _;
 
@@ -8,19 +8,22 @@ use crate::database;
 
 const INSTALL: &str = "CREATE SCHEMA cluster_watch;
   CREATE TABLE cluster_watch.written (session text, seq bigint, hash text, epoch bigint, writer text,
-    at timestamptz DEFAULT clock_timestamp());
+    own_time double precision, at timestamptz DEFAULT clock_timestamp());
   CREATE FUNCTION cluster_watch.note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = public AS $$ BEGIN
-      INSERT INTO cluster_watch.written (session, seq, hash, epoch, writer)
-        SELECT NEW.session, NEW.seq, NEW.hash, s.epoch, coalesce(current_setting('cluster.writer', true), '')
+      INSERT INTO cluster_watch.written (session, seq, hash, epoch, writer, own_time)
+        SELECT NEW.session, NEW.seq, NEW.hash, s.epoch, coalesce(current_setting('cluster.writer', true), ''),
+          NEW.ts / 1000000.0
         FROM sessions s WHERE s.owner = NEW.owner AND s.id = NEW.session;
       RETURN NULL;
     END $$;
   CREATE TRIGGER cluster_watch AFTER INSERT ON facts FOR EACH ROW
     EXECUTE FUNCTION cluster_watch.note();";
 
-const READ: &str = "SELECT json_build_object('session', session, 'seq', seq, 'hash', hash, 'epoch', epoch,
-  'writer', writer, 'at', extract(epoch FROM at)) FROM cluster_watch.written ORDER BY session, seq, at";
+const READ: &str =
+    "SELECT json_build_object('session', session, 'seq', seq, 'hash', hash, 'epoch', epoch,
+  'writer', writer, 'at', extract(epoch FROM at), 'own_time', own_time)
+  FROM cluster_watch.written ORDER BY session, seq, at";
 
 const KEPT: &str = "SELECT seq || ' ' || hash FROM facts WHERE session = ";
 

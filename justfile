@@ -29,7 +29,13 @@ update:
 kill kills="300" seed="1":
     cargo run --quiet -p xtask -- kill --kills {{kills}} --seed {{seed}}
 
-# Three real servers on one PostgreSQL, killed, stopped and cut off from it.
+# The whole proof: every face, store, victim and disk. 100,000 kills are about an hour on two cores.
+kill-all kills="100000" seed="1":
+    cargo build --release -p weir -p xtask
+    cargo run --release --quiet -p xtask -- kill --binary target/release/weir --face all \
+        --kills {{kills}} --seed {{seed}} --threads 6
+
+# Three real servers on one PostgreSQL, their clocks wrong, killed, stopped and cut off from it.
 cluster faults="24" seed="1":
     cargo run --quiet -p xtask -- cluster --faults {{faults}} --seed {{seed}}
 

@@ -2,11 +2,11 @@
 //! taken up again; then what it had said is held against what is there (D6, D7).
 //!
 //! Which scripts are played and when a process is to be killed follows from the seed; where exactly
-//! a kill meets the process is the machine's doing, and the point of it. Not here: crashes at every
-//! single crossing of a port, which the sweep of the scenarios does without real processes.
+//! a kill meets the process is the machine's doing, and the point of it. A session is an installation of
+//! its own, chosen by the seed and its number alone: however many are played side by side, one that was
+//! faulty can be played again. Not here: crashes at every single crossing of a port, which the sweep of the scenarios does without real processes.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -28,16 +28,21 @@ mod journal;
 mod mcp;
 mod moment;
 mod orphans;
+mod plan;
 mod process;
 pub(crate) mod random;
 mod serve;
 mod session;
+mod syncs;
+mod tally;
 mod victim;
 mod work;
 
 use crate::database::DatabaseServer;
+use crate::database::own::OwnServer;
+use plan::{Plan, PlanArgs, StoreKind};
 use random::Random;
-use victim::Victim;
+use tally::Tally;
 
 /// After so many sessions with faults no more are begun: the first ones say what is wrong.
 const FAULTY_SESSIONS_MAX: u64 = 20;
@@ -65,18 +70,11 @@ pub(crate) struct KillArgs {
     /// How the scripted model is reached
     #[arg(long, value_name = "WIRE", value_enum, default_value_t)]
     wire: Wire,
-    /// Which face is killed
-    #[arg(long, value_name = "FACE", value_enum, default_value_t)]
-    face: Face,
-    /// What is hit
-    #[arg(long, value_name = "VICTIM", value_enum, default_value_t)]
-    victim: Victim,
-    /// Where runs work
-    #[arg(long, value_name = "PLACE", value_enum, default_value_t)]
-    place: WorkPlace,
-    /// Where the sessions of `weir serve` are kept; those of the other faces are in SQLite files
-    #[arg(long, value_name = "STORE", value_enum, default_value_t)]
-    store: StoreKind,
+    #[command(flatten)]
+    plan: PlanArgs,
+    /// Most kills of one session; many make more of a session's store, few more of the checks at its end
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..=48))]
+    session_kills: u64,
     /// Play only this session of the seed: the number that a fault named
     #[arg(long, value_name = "NUMBER")]
     session: Option<u64>,
@@ -94,82 +92,24 @@ enum Wire {
     Both,
 }
 
-/// Which face is killed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum Face {
-    /// `weir run`.
-    #[default]
-    Run,
-    /// `weir acp`, with an editor that begins and loads sessions.
-    Acp,
-    /// `weir run` and `weir acp`, some sessions so, some so.
-    Both,
-    /// `weir mcp`, with another agent's program that makes the calls.
-    Mcp,
-    /// `weir serve`, with somebody who uses it over HTTP.
-    Serve,
-    /// All of them, some sessions so, some so.
-    All,
-}
-
-/// Where the sessions of `weir serve` are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum StoreKind {
-    /// Files in its state folder.
-    #[default]
-    Sqlite,
-    /// A PostgreSQL database of each session's own.
-    Postgres,
-}
-
-/// Where a run does its work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum WorkPlace {
-    /// In the project.
-    #[default]
-    Project,
-    /// In a copy of it, of which nobody takes anything over (`weir run --worktree`).
-    Worktree,
-}
-
-/// The face of one session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SessionFace {
-    Run,
-    Acp,
-    Mcp,
-    Serve,
-}
-
 /// What all sessions share.
 struct Harness {
     binary: PathBuf,
     folder: PathBuf,
     seed: u64,
     wire: Wire,
-    face: Face,
-    victim: Victim,
-    place: WorkPlace,
+    /// What sessions prove, in turn.
+    plans: Vec<Plan>,
     databases: Option<DatabaseServer>,
+    began: Instant,
+    session_kills_max: u64,
     kills_wanted: u64,
     kills: AtomicU64,
     next_session: AtomicU64,
     last_session: u64,
+    /// Thousands of kills that were told.
+    thousands: AtomicU64,
     tally: Mutex<Tally>,
-}
-
-/// The columns of the summary.
-#[derive(Debug, Clone, Default)]
-struct Tally {
-    sessions: u64,
-    faulty: u64,
-    facts_lost: u64,
-    effects_doubled: u64,
-    unknowns_unsaid: u64,
-    unknowns_said: u64,
-    orphans: u64,
-    unfinished: u64,
-    broken_journals: u64,
 }
 
 /// What went wrong in a session.
@@ -212,9 +152,15 @@ impl Harness {
             .is_ok()
     }
 
-    /// A kill that was taken did not come to pass: the process ended before.
-    fn give_kill_back(&self) {
-        self.kills.fetch_sub(1, Ordering::Relaxed);
+    /// Kills that were taken did not come to pass: the process ended before.
+    fn give_kills_back(&self, kills: u64) {
+        self.kills.fetch_sub(kills, Ordering::Relaxed);
+    }
+
+    /// What the session of this number is to prove.
+    fn plan(&self, number: u64) -> Plan {
+        let at = usize::try_from(number % self.plans.len() as u64).unwrap_or(0);
+        self.plans[at]
     }
 
     /// The number of the next session, while there is something left to do.
@@ -240,35 +186,36 @@ impl Harness {
         }
     }
 
-    /// A session's face. Nothing is drawn where there is no choice: a seed of before plays what it played.
-    fn choose_face(&self, random: &mut Random) -> SessionFace {
-        use SessionFace::{Acp, Mcp, Run, Serve};
-        match self.face {
-            Face::Run => Run,
-            Face::Acp => Acp,
-            Face::Both => random.one_of(&[Acp, Run]),
-            Face::Mcp => Mcp,
-            Face::Serve => Serve,
-            Face::All => random.one_of(&[Acp, Run, Mcp, Serve]),
-        }
-    }
-
     fn play_all(&self) -> anyhow::Result<()> {
         while let Some(number) = self.next() {
             let played = session::play(self, number)?;
-            let mut tally = self.tally();
-            tally.add(&played.findings, played.unknowns_said);
-            drop(tally);
+            self.tally().add(self.plan(number), &played);
             if !played.findings.is_empty() {
                 self.report(number, &played)?;
             }
+            self.tell_thousands()?;
         }
+        Ok(())
+    }
+
+    /// Says how far it is, after each thousand kills.
+    fn tell_thousands(&self) -> anyhow::Result<()> {
+        let kills = self.kills.load(Ordering::Relaxed);
+        let thousands = kills / 1_000;
+        if self.thousands.fetch_max(thousands, Ordering::Relaxed) >= thousands {
+            return Ok(());
+        }
+        let (seconds, tally) = (self.began.elapsed().as_secs(), self.tally().clone());
+        let wanted = self.kills_wanted;
+        writeln!(std::io::stderr(), "after {seconds} s: kills={kills} of {wanted} {tally}")?;
         Ok(())
     }
 
     fn report(&self, number: u64, played: &session::Played) -> anyhow::Result<()> {
         let mut err = std::io::stderr().lock();
-        writeln!(err, "session {number} of seed {}: {}", self.seed, played.folder.display())?;
+        let (seed, plan, folder) = (self.seed, self.plan(number), played.folder.display());
+        writeln!(err, "session {number} of seed {seed} ({plan}): {folder}")?;
+        writeln!(err, "  again: the same options with --seed {seed} --session {number}")?;
         for finding in played.findings.iter().take(FINDINGS_SHOWN) {
             writeln!(err, "  {:?}: {}", finding.fault, finding.what)?;
         }
@@ -280,43 +227,6 @@ impl Harness {
     }
 }
 
-impl Tally {
-    fn add(&mut self, findings: &[Finding], unknowns_said: u64) {
-        self.sessions += 1;
-        self.unknowns_said += unknowns_said;
-        self.faulty += u64::from(!findings.is_empty());
-        for finding in findings {
-            let column = match finding.fault {
-                Fault::FactLost => &mut self.facts_lost,
-                Fault::EffectDoubled => &mut self.effects_doubled,
-                Fault::UnknownUnsaid => &mut self.unknowns_unsaid,
-                Fault::Orphan => &mut self.orphans,
-                Fault::Unfinished => &mut self.unfinished,
-                Fault::BrokenJournal => &mut self.broken_journals,
-            };
-            *column += 1;
-        }
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "sessions={} facts_lost={} effects_doubled={} unknowns_unsaid={} unknowns_said={} \
-             orphans={} unfinished={} broken_journals={}",
-            self.sessions,
-            self.facts_lost,
-            self.effects_doubled,
-            self.unknowns_unsaid,
-            self.unknowns_said,
-            self.orphans,
-            self.unfinished,
-            self.broken_journals
-        )
-    }
-}
-
 /// Runs the harness.
 ///
 /// # Errors
@@ -325,26 +235,14 @@ impl fmt::Display for Tally {
 pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let binary = find_binary(root, args.binary)?;
-    let is_in_process = matches!(args.face, Face::Run | Face::Acp | Face::Both);
-    ensure!(
-        args.victim == Victim::Engine || is_in_process,
-        "--victim {:?} is for --face run, acp and both: of the others the process itself is killed",
-        args.victim
-    );
-    ensure!(
-        args.place == WorkPlace::Project || args.face == Face::Run,
-        "--place worktree is for --face run: it alone makes copies here"
-    );
-    let databases = match args.store {
-        StoreKind::Sqlite => None,
-        StoreKind::Postgres => {
-            let is_served = matches!(args.face, Face::Serve | Face::All);
-            ensure!(
-                is_served,
-                "--store postgres is for --face serve and all: no other face has it"
-            );
-            Some(DatabaseServer::find()?)
-        }
+    let plans = args.plan.plans()?;
+    if plans.iter().any(|plan| plan.is_traced()) {
+        syncs::find_strace()?;
+    }
+    // A server of our own ends with this thread, which is the program's.
+    let (own, databases) = match plans.iter().any(|plan| plan.store == StoreKind::Postgres) {
+        true => OwnServer::start_or_find().map(|(own, server)| (own, Some(server)))?,
+        false => (None, None),
     };
     let seed = args.seed.unwrap_or_else(Random::seed_from_clock);
     let place = args.folder.unwrap_or_else(quick_folder);
@@ -358,14 +256,15 @@ pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
         folder: folder.path().to_path_buf(),
         seed,
         wire: args.wire,
-        face: args.face,
-        victim: args.victim,
-        place: args.place,
+        plans,
         databases,
+        began,
+        session_kills_max: args.session_kills,
         kills_wanted: args.kills,
         kills: AtomicU64::new(0),
         next_session: AtomicU64::new(first),
         last_session: args.session.unwrap_or(u64::MAX),
+        thousands: AtomicU64::new(0),
         tally: Mutex::default(),
     };
     let results: Vec<anyhow::Result<()>> = thread::scope(|scope| {
@@ -381,11 +280,16 @@ pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
         let kept = folder.keep();
         writeln!(std::io::stderr(), "kept: {}", kept.display())?;
     }
+    drop(own);
     results.into_iter().collect::<anyhow::Result<()>>()?;
     let kills = harness.kills.load(Ordering::Relaxed);
     let seconds = began.elapsed().as_secs_f64();
     writeln!(std::io::stderr(), "{:.1} kills a second", kills as f64 / seconds.max(0.001))?;
-    writeln!(std::io::stdout(), "kills={kills} {tally} seed={seed}")?;
+    let mut out = std::io::stdout().lock();
+    for line in tally.by_plan().iter().filter(|_| harness.plans.len() > 1) {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out, "kills={kills} {tally} seed={seed}")?;
     Ok(ExitCode::from(u8::from(tally.faulty > 0)))
 }
 

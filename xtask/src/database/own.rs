@@ -30,7 +30,7 @@ impl OwnServer {
     ///
     /// # Errors
     /// It cannot be made or does not answer.
-    pub(crate) fn start() -> anyhow::Result<Option<OwnServer>> {
+    fn start() -> anyhow::Result<Option<OwnServer>> {
         let Some(programs) = programs() else { return Ok(None) };
         let folder = tempfile::tempdir()?;
         if rustix::process::geteuid().is_root() {
@@ -50,8 +50,25 @@ impl OwnServer {
         Ok(Some(server))
     }
 
+    /// The server that the variable names, else one of the proof's own, else one that is there.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn start_or_find() -> anyhow::Result<(Option<OwnServer>, DatabaseServer)> {
+        if let Some(named) = DatabaseServer::named()? {
+            return Ok((None, named));
+        }
+        match OwnServer::start()? {
+            Some(own) => {
+                let server = own.server();
+                Ok((Some(own), server))
+            }
+            None => Ok((None, DatabaseServer::find()?)),
+        }
+    }
+
     /// How to reach it.
-    pub(crate) fn server(&self) -> DatabaseServer {
+    fn server(&self) -> DatabaseServer {
         DatabaseServer { url: format!("postgres://postgres@127.0.0.1:{}/postgres", self.port) }
     }
 

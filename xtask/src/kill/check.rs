@@ -7,8 +7,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::house::House;
+use super::plan::WorkPlace;
 use super::work::{Kind, Mark, Place, Planned, Work};
-use super::{Fault, Finding, WorkPlace};
+use super::{Fault, Finding};
 
 /// Statuses in which a run of the harness may rest.
 const STATUSES: &[&str] = &["completed", "needs_input"];

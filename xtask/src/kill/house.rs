@@ -9,8 +9,9 @@ use std::sync::Mutex;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
-use super::WorkPlace;
 use super::disk::SmallDisk;
+use super::plan::WorkPlace;
+use super::syncs::{self, Syncs};
 use super::work::Work;
 use crate::served::person::PASSWORD;
 
@@ -203,10 +204,16 @@ impl House {
 
     /// `weir` with these words, on this session's folders.
     pub(super) fn weir(&self, words: &[&str]) -> Command {
-        let prefix = match &self.disk {
+        self.weir_with(Syncs::Sound, words)
+    }
+
+    /// The same with such syncs.
+    fn weir_with(&self, syncs: Syncs, words: &[&str]) -> Command {
+        let mut prefix = match &self.disk {
             Some(disk) => disk.command_prefix(&self.workspace),
             None => Vec::new(),
         };
+        prefix.extend(syncs.command_prefix(&self.sync_log()));
         let mut command = match prefix.split_first() {
             Some((first, rest)) => {
                 let mut command = Command::new(first);
@@ -234,16 +241,27 @@ impl House {
         command
     }
 
+    /// Waits until a process is the binary, whatever stands before it.
+    pub(super) fn wait_until_begun(&self, pid: u32) {
+        syncs::wait_until_begun(pid, &self.binary);
+    }
+
+    /// Where it is noted what became of the syncs of the last process.
+    pub(super) fn sync_log(&self) -> PathBuf {
+        self.folder.join("syncs.log")
+    }
+
     /// `weir run` with these words.
-    pub(super) fn run(&self, words: &[&str]) -> Command {
-        let mut command = self.with_model(&["run", "--output", "jsonl", "--max-iterations", "500"]);
+    pub(super) fn run(&self, syncs: Syncs, words: &[&str]) -> Command {
+        let mut command =
+            self.with_model(syncs, &["run", "--output", "jsonl", "--max-iterations", "500"]);
         command.args(words);
         command
     }
 
     /// `weir mcp`, as another agent's program starts it.
-    pub(super) fn serve_client(&self) -> Command {
-        self.weir(&["mcp", "--permission", "full", "--approvals", "deny"])
+    pub(super) fn serve_client(&self, syncs: Syncs) -> Command {
+        self.weir_with(syncs, &["mcp", "--permission", "full", "--approvals", "deny"])
     }
 
     /// What brings a session to its end whose program is gone, without a word of anybody's.
@@ -255,7 +273,11 @@ impl House {
     ///
     /// # Errors
     /// Its settings cannot be written.
-    pub(super) fn serve_people(&self, database: Option<&str>) -> anyhow::Result<Command> {
+    pub(super) fn serve_people(
+        &self,
+        syncs: Syncs,
+        database: Option<&str>,
+    ) -> anyhow::Result<Command> {
         let model = format!("model = \"{}\"\n", self.model());
         let config = self.inner.join("config/weir/config.toml");
         let settings = format!("{model}{CONFIG}{SERVER_CONFIG}");
@@ -265,7 +287,8 @@ impl House {
         }
         let password = self.inner.join("password");
         fs::write(&password, PASSWORD)?;
-        let mut command = self.weir(&["serve", "--bind", "127.0.0.1:0", "--first-admin", ADMIN]);
+        let words = ["serve", "--bind", "127.0.0.1:0", "--first-admin", ADMIN];
+        let mut command = self.weir_with(syncs, &words);
         command.arg("--password-file").arg(password);
         if let Some(database) = database {
             command.args(["--database", database]);
@@ -274,12 +297,12 @@ impl House {
     }
 
     /// `weir acp`, as an editor starts it.
-    pub(super) fn serve_editor(&self) -> Command {
-        self.with_model(&["acp"])
+    pub(super) fn serve_editor(&self, syncs: Syncs) -> Command {
+        self.with_model(syncs, &["acp"])
     }
 
-    fn with_model(&self, words: &[&str]) -> Command {
-        let mut command = self.weir(words);
+    fn with_model(&self, syncs: Syncs, words: &[&str]) -> Command {
+        let mut command = self.weir_with(syncs, words);
         command.args(["--permission", if self.full { "full" } else { "auto-edit" }]);
         command.args(["-m", &self.model()]);
         command

@@ -35,11 +35,11 @@ impl Player<'_> {
             let moment = self.moment(process, steps);
             let (out, errors) = (self.log(process, "out"), self.log(process, "err"));
             let logs = Logs { out: &out, errors: &errors };
-            let command = self.house.serve_client();
+            let command = self.house.serve_client(self.syncs);
             let ran = process::run(command, self.hit(moment), logs, Some(&mut client))?;
             // Its end of the pipe is let go, whatever the server's end was.
             client.begin(None);
-            self.take_in(&ran, moment)?;
+            self.take_in(&ran)?;
             let made = u32::try_from(steps - client.steps_left()).unwrap_or(0);
             if made > 0 {
                 self.turn = ran.took / made;
@@ -122,7 +122,7 @@ impl Player<'_> {
                 let logs = Logs { out: &out, errors: &errors };
                 let command = self.house.settle(&id);
                 let ran = process::run(command, self.hit(Moment::Never), logs, None)?;
-                self.take_in(&ran, Moment::Never)?;
+                self.take_in(&ran)?;
                 facts = self.facts_of(&id)?;
             }
             journals.push(Journal { id, facts });

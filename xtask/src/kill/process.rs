@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -51,8 +51,8 @@ pub(super) struct Ran {
     /// Whole lines that were no JSON.
     pub(super) garbage: Vec<String>,
     pub(super) took: Duration,
-    /// Something else than the process was hit.
-    pub(super) is_hit: bool,
+    /// How often something else than the process was hit.
+    pub(super) hits: u64,
 }
 
 impl Ran {
@@ -66,6 +66,8 @@ impl Ran {
 #[derive(Clone, Copy)]
 pub(super) struct Hit<'a> {
     pub(super) moment: Moment,
+    /// How long after each hit the next one comes.
+    pub(super) again: &'a [Duration],
     pub(super) victim: Victim,
     pub(super) house: &'a House,
 }
@@ -90,12 +92,14 @@ pub(super) fn run(
         command.stdin(Stdio::piped());
     }
     let witness = &hit.house.witness;
-    let (written_before, began, mut is_hit) = (size(witness), Instant::now(), false);
+    let (written_before, began) = (size(witness), Instant::now());
+    let (mut hits, mut again) = (0, hit.again.iter().copied());
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(File::create(logs.errors)?)
         .spawn()
         .context("starting weir")?;
+    hit.house.wait_until_begun(child.id());
     if let Some(partner) = partner.as_deref_mut() {
         partner.begin(child.stdin.take());
     }
@@ -108,8 +112,9 @@ pub(super) fn run(
             if hit.victim == Victim::Engine {
                 break None;
             }
-            is_hit = victim::hit(hit.victim, hit.house, child.id())?;
-            watch.hit(is_hit);
+            let is_hit = victim::hit(hit.victim, hit.house, child.id())?;
+            hits += u64::from(is_hit);
+            watch.hit(is_hit, &mut again);
         }
         if began.elapsed() > PATIENCE {
             break Some(true);
@@ -127,27 +132,13 @@ pub(super) fn run(
             Err(RecvTimeoutError::Disconnected) => break Some(false),
         }
     };
-    let end = match ended {
-        Some(false) => End::Itself(child.wait()?),
-        Some(true) => {
-            child.kill()?;
-            child.wait()?;
-            End::Hung
-        }
-        None => {
-            child.kill()?;
-            let killed = Instant::now();
-            // An exit that was quicker than the kill is an exit.
-            let status = child.wait()?;
-            if status.code().is_some() { End::Itself(status) } else { End::Killed(killed) }
-        }
-    };
+    let end = end(&mut child, ended)?;
     let took = began.elapsed();
     while let Ok(line) = lines.recv_timeout(PATIENCE) {
         text.push(line);
     }
     fs::write(logs.out, text.concat())?;
-    let mut ran = Ran { end, printed: Vec::new(), garbage: Vec::new(), took, is_hit };
+    let mut ran = Ran { end, printed: Vec::new(), garbage: Vec::new(), took, hits };
     for line in text {
         match serde_json::from_slice(&line) {
             Ok(value) => ran.printed.push(value),
@@ -155,6 +146,25 @@ pub(super) fn run(
         }
     }
     Ok(ran)
+}
+
+/// Brings a process to its end: `None`, it is killed; otherwise it hung, or ends by itself.
+fn end(child: &mut Child, hung: Option<bool>) -> anyhow::Result<End> {
+    match hung {
+        Some(false) => Ok(End::Itself(child.wait()?)),
+        Some(true) => {
+            child.kill()?;
+            child.wait()?;
+            Ok(End::Hung)
+        }
+        None => {
+            child.kill()?;
+            let killed = Instant::now();
+            // An exit that was quicker than the kill is an exit.
+            let status = child.wait()?;
+            Ok(if status.code().is_some() { End::Itself(status) } else { End::Killed(killed) })
+        }
+    }
 }
 
 /// Sends whole lines; what a kill cut off in the middle was not said.
@@ -212,10 +222,11 @@ impl Watch {
         }
     }
 
-    /// It came, and something was hit, or is still looked for.
-    fn hit(&mut self, is_hit: bool) {
+    /// It came, and something was hit, or is still looked for; `again` says when the next hit comes.
+    pub(super) fn hit(&mut self, is_hit: bool, again: &mut impl Iterator<Item = Duration>) {
         self.moment = Moment::Never;
-        self.due = (!is_hit).then(|| Instant::now() + LOOK_AGAIN);
+        let wait = if is_hit { again.next() } else { Some(LOOK_AGAIN) };
+        self.due = wait.map(|wait| Instant::now() + wait);
     }
 
     /// Takes in a fact.

@@ -2,7 +2,7 @@
 //! follows its events, while the server is killed again and again and comes back. It takes up by itself what
 //! was at work; whoever follows has every fact once.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,10 @@ use serde_json::{Value, json};
 
 use super::house::ADMIN;
 use super::moment::Moment;
+use super::plan::StoreKind;
 use super::process::{Watch, size};
 use super::session::{PROCESSES_MAX, PROMPT, Player};
+use super::victim::{self, Victim};
 use super::{Fault, journal};
 use crate::database::Database;
 use crate::served::ServedProcess;
@@ -36,6 +38,8 @@ struct Visit {
     /// Where the server listens now, and since when.
     address: Option<String>,
     since: Instant,
+    /// How often something else than the server was hit, while it ran.
+    hits: u64,
 }
 
 /// How one process of the server came to its end.
@@ -50,15 +54,14 @@ enum Round {
 impl Player<'_> {
     /// Plays the whole work and checks it; how many unknowns were said.
     pub(super) fn play_server(&mut self) -> anyhow::Result<u64> {
-        let database = match &self.harness.databases {
-            Some(server) => Some(server.create(&self.database_name())?),
-            None => None,
-        };
+        let server = self.harness.databases.as_ref();
+        let server = server.filter(|_| self.plan.store == StoreKind::Postgres);
+        let database = server.map(|server| server.create(&self.database_name())).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         // The store and the first account are made in peace: what is proven is what comes then.
         let person = self.sign_in(&runtime, database.as_ref())?;
         let (session, address, told) = (None, None, Vec::new());
-        let mut visit = Visit { person, session, told, address, since: Instant::now() };
+        let mut visit = Visit { person, session, told, address, since: Instant::now(), hits: 0 };
         for process in 1..=PROCESSES_MAX {
             let left = self.turns_left();
             let moment = self.moment(process, left);
@@ -81,12 +84,12 @@ impl Player<'_> {
             self.note_line(&format!("{process}: {moment:?}; {end} after {took:?}, {facts} facts"))?;
             match round {
                 Round::Over => {
-                    self.take_in_end(None, moment);
+                    self.take_in_end(None, visit.hits);
                     return self.check_server(&runtime, server, &visit);
                 }
-                Round::Killed(killed) => self.take_in_end(Some(killed), moment),
+                Round::Killed(killed) => self.take_in_end(Some(killed), visit.hits),
                 Round::Failed(why) => {
-                    self.take_in_end(None, moment);
+                    self.take_in_end(None, visit.hits);
                     self.fault(Fault::Unfinished, why);
                     drop(server);
                     self.check_processes();
@@ -116,8 +119,11 @@ impl Player<'_> {
     }
 
     fn start_server(&self, database: Option<&Database>) -> anyhow::Result<ServedProcess> {
-        let command = self.house.serve_people(database.map(|database| database.url.as_str()))?;
-        ServedProcess::start(command, &self.house.folder.join("serve.log"))
+        let url = database.map(|database| database.url.as_str());
+        let command = self.house.serve_people(self.syncs, url)?;
+        let server = ServedProcess::start(command, &self.house.folder.join("serve.log"))?;
+        self.house.wait_until_begun(server.id());
+        Ok(server)
     }
 
     /// One process of the server, until its moment or the end of the run.
@@ -127,7 +133,9 @@ impl Player<'_> {
         moment: Moment,
         visit: &mut Visit,
     ) -> anyhow::Result<Round> {
-        let from_start = self.random.below(4) == 0;
+        visit.hits = 0;
+        let is_killed = self.plan.victim == Victim::Engine;
+        let from_start = self.random.below(4) == 0 && is_killed;
         let address = if from_start {
             let wait = moment.latest().unwrap_or(PATIENCE);
             server.wait_for_address(wait)
@@ -144,22 +152,40 @@ impl Player<'_> {
         let watch = RefCell::new(Watch::of(moment, size(witness), Instant::now()));
         let folder = self.house.workspace.to_string_lossy();
         let visiting = tokio::time::timeout(PATIENCE, visit.go_on(&address, &folder, &watch));
-        let waiting = async {
-            loop {
-                tokio::time::sleep(GLANCE).await;
-                watch.borrow_mut().glance(witness);
-                if watch.borrow().is_due() {
-                    return;
-                }
-            }
-        };
-        tokio::select! {
+        let hits = Cell::new(0);
+        let hitting = self.hit_until_killed(server.id(), &watch, &hits);
+        let round = tokio::select! {
             visited = visiting => match visited {
                 Ok(Ok(())) => Ok(Round::Over),
                 Ok(Err(error)) => Ok(Round::Failed(format!("{error:#}"))),
                 Err(_) => Ok(Round::Failed("the session does not come to its end".into())),
             },
-            () = waiting => killed(server),
+            due = hitting => due.and_then(|()| killed(server)),
+        };
+        visit.hits = hits.get();
+        round
+    }
+
+    /// Hits whatever else is to be hit at its moments; ends when the moment of the server itself has come.
+    async fn hit_until_killed(
+        &self,
+        engine: u32,
+        watch: &RefCell<Watch>,
+        hits: &Cell<u64>,
+    ) -> anyhow::Result<()> {
+        let mut again = self.again.iter().copied();
+        loop {
+            tokio::time::sleep(GLANCE).await;
+            watch.borrow_mut().glance(&self.house.witness);
+            if !watch.borrow().is_due() {
+                continue;
+            }
+            if self.plan.victim == Victim::Engine {
+                return Ok(());
+            }
+            let is_hit = victim::hit(self.plan.victim, self.house, engine)?;
+            hits.set(hits.get() + u64::from(is_hit));
+            watch.borrow_mut().hit(is_hit, &mut again);
         }
     }
 

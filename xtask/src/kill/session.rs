@@ -11,18 +11,20 @@ use super::editor::{Editor, EditorWish};
 use super::house::{self, House};
 use super::moment::{self, Moment};
 use super::orphans::{self, Left};
+use super::plan::{Plan, SessionFace, WorkPlace};
 use super::process::{self, End, Hit, Logs, Ran};
 use super::random::Random;
+use super::syncs::{self, Syncs};
 use super::victim::Victim;
 use super::work::{self, Work};
-use super::{Fault, Finding, Harness, SessionFace, WorkPlace, check, journal, tail};
+use super::{Fault, Finding, Harness, check, journal, tail};
 
-/// Most kills of one session.
-const KILLS_MAX: u64 = 16;
 /// Most processes of one session: kills, and a few that end by themselves.
-pub(super) const PROCESSES_MAX: usize = 40;
+pub(super) const PROCESSES_MAX: usize = 60;
 /// What a turn is taken to need before any was measured.
 const TURN_GUESS: Duration = Duration::from_millis(30);
+/// The first sync that fails is one of so many: a new store needs about ten before the first fact, a turn a few.
+const SYNCS_MAX: u64 = 40;
 pub(super) const PROMPT: &str = "Do the work.";
 
 /// What became of a session.
@@ -30,6 +32,8 @@ pub(super) struct Played {
     pub(super) folder: PathBuf,
     pub(super) findings: Vec<Finding>,
     pub(super) unknowns_said: u64,
+    /// How often it was hit.
+    pub(super) kills: u64,
 }
 
 /// What the next process is asked to do.
@@ -59,44 +63,48 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
     // In the other mode commands need an approver, and there is none.
     let full = random.below(6) != 0;
     let over_http = harness.over_http(&mut random);
-    let face = harness.choose_face(&mut random);
+    let plan = harness.plan(number);
     // Whoever else there is would be asked, and nobody here answers anything.
-    let full = full || face != SessionFace::Run;
+    let full = full || plan.face != SessionFace::Run;
     let mut house = House::build(&harness.binary, folder.clone(), &work, full)?;
     if over_http {
         house.serve()?;
     }
-    if harness.place == WorkPlace::Worktree {
+    if plan.place == WorkPlace::Worktree {
         house.use_worktrees()?;
     }
-    if harness.victim == Victim::Disk {
+    if plan.victim == Victim::Disk {
         house.mount_disk()?;
     }
-    let kills_left = random.between(1, KILLS_MAX);
+    let kills_left = random.between(1, harness.session_kills_max);
     let mut player = Player {
         harness,
         house: &house,
         work: &work,
         random,
         kills_left,
-        face,
+        plan,
+        kills: 0,
+        taken: 0,
+        again: Vec::new(),
+        syncs: plan.disk.syncs(),
         acknowledged: Vec::new(),
         ended_calls: Vec::new(),
         left: Vec::new(),
         findings: Vec::new(),
         turn: TURN_GUESS,
     };
-    let unknowns_said = match face {
+    let unknowns_said = match plan.face {
         SessionFace::Run | SessionFace::Acp => player.play_processes()?,
         SessionFace::Mcp => player.play_client()?,
         SessionFace::Serve => player.play_server()?,
     };
-    let findings = player.findings;
+    let (findings, kills) = (player.findings, player.kills);
     if findings.is_empty() {
         drop(house);
         fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
     }
-    Ok(Played { folder, findings, unknowns_said })
+    Ok(Played { folder, findings, unknowns_said, kills })
 }
 
 pub(super) struct Player<'a> {
@@ -105,7 +113,15 @@ pub(super) struct Player<'a> {
     pub(super) work: &'a Work,
     pub(super) random: Random,
     kills_left: u64,
-    face: SessionFace,
+    pub(super) plan: Plan,
+    /// Kills that came to pass.
+    kills: u64,
+    /// Kills of the harness that were taken for the process that runs now.
+    taken: u64,
+    /// How long after each hit of it the next one comes.
+    pub(super) again: Vec<Duration>,
+    /// What becomes of its syncs.
+    pub(super) syncs: Syncs,
     /// Calls that an editor was told the ends of.
     ended_calls: Vec<String>,
     /// Every fact that any process printed.
@@ -150,7 +166,7 @@ impl Player<'_> {
             let (out, errors) = (self.log(process, "out"), self.log(process, "err"));
             let logs = Logs { out: &out, errors: &errors };
             let ran;
-            (ran, next) = match self.face {
+            (ran, next) = match self.plan.face {
                 SessionFace::Acp => self.play_editor(&next, moment, logs)?,
                 _ => self.play_run(&next, moment, logs)?,
             };
@@ -174,8 +190,10 @@ impl Player<'_> {
                 [self.house.begin_flags(), &[PROMPT]].concat()
             }
         };
-        let ran = process::run(self.house.run(&words), self.hit(moment), logs, None)?;
-        let next = self.after(&ran, moment, logs.errors)?;
+        let command = self.house.run(self.syncs, &words);
+        let mut ran = process::run(command, self.hit(moment), logs, None)?;
+        self.count_failed_syncs(&mut ran);
+        let next = self.after(&ran, logs.errors)?;
         Ok((ran, next))
     }
 
@@ -192,9 +210,10 @@ impl Player<'_> {
             Next::Begin | Next::Over(_) | Next::Stuck => EditorWish::Begin,
         };
         let mut editor = Editor::new(wish, &self.house.workspace.to_string_lossy(), PROMPT);
-        let command = self.house.serve_editor();
-        let ran = process::run(command, self.hit(moment), logs, Some(&mut editor))?;
-        self.take_in(&ran, moment)?;
+        let command = self.house.serve_editor(self.syncs);
+        let mut ran = process::run(command, self.hit(moment), logs, Some(&mut editor))?;
+        self.count_failed_syncs(&mut ran);
+        self.take_in(&ran)?;
         let told = editor.told;
         // On a full disk a refusal is right, and what is said again must be taken then.
         let is_cut_off = self.is_cut_off(&ran);
@@ -217,7 +236,7 @@ impl Player<'_> {
 
     /// Whether it ended because nothing could be written any more: that is no fault of its own.
     fn is_cut_off(&self, ran: &Ran) -> bool {
-        self.harness.victim == Victim::Disk && ran.is_hit
+        self.plan.victim.cuts_off() && ran.hits > 0
     }
 
     fn hung(&mut self) -> Next {
@@ -227,7 +246,7 @@ impl Player<'_> {
 
     /// What the next process meets at its moment.
     pub(super) fn hit(&self, moment: Moment) -> Hit<'_> {
-        Hit { moment, victim: self.harness.victim, house: self.house }
+        Hit { moment, again: &self.again, victim: self.plan.victim, house: self.house }
     }
 
     /// Turns that no process began yet.
@@ -238,13 +257,39 @@ impl Player<'_> {
 
     /// When the next process is killed, which has so many turns before it.
     pub(super) fn moment(&mut self, process: usize, turns_left: u64) -> Moment {
-        let enough = self.kills_left == 0 || process + 4 > PROCESSES_MAX;
-        if enough || !self.harness.take_kill() {
+        self.again.clear();
+        self.syncs = self.plan.disk.syncs();
+        if process + 4 > PROCESSES_MAX || !self.take_kill() {
             return Moment::Never;
         }
-        self.kills_left -= 1;
         let left = u32::try_from(turns_left.max(1)).unwrap_or(1);
-        moment::choose(&mut self.random, self.turn * left + TURN_GUESS)
+        let moment = moment::choose(&mut self.random, self.turn * left + TURN_GUESS);
+        if self.plan.victim == Victim::Sync {
+            self.syncs = Syncs::FailFrom(self.random.between(1, SYNCS_MAX));
+            return Moment::Never;
+        }
+        // What leaves the engine alone is met by the same process as often as another is killed.
+        while self.plan.victim.leaves_engine() && self.take_kill() {
+            let turn_us = u64::try_from(self.turn.as_micros()).unwrap_or(u64::MAX - 1);
+            self.again.push(Duration::from_micros(self.random.below(turn_us + 1)));
+        }
+        moment
+    }
+
+    /// A process whose syncs failed was hit by that.
+    fn count_failed_syncs(&self, ran: &mut Ran) {
+        if matches!(self.syncs, Syncs::FailFrom(_)) {
+            ran.hits += u64::from(syncs::has_failed(&self.house.sync_log()));
+        }
+    }
+
+    fn take_kill(&mut self) -> bool {
+        let is_taken = self.kills_left > 0 && self.harness.take_kill();
+        if is_taken {
+            self.kills_left -= 1;
+            self.taken += 1;
+        }
+        is_taken
     }
 
     pub(super) fn log(&self, process: usize, what: &str) -> PathBuf {
@@ -278,16 +323,15 @@ impl Player<'_> {
     }
 
     /// Takes in what a process said and left behind.
-    pub(super) fn take_in(&mut self, ran: &Ran, moment: Moment) -> anyhow::Result<()> {
+    pub(super) fn take_in(&mut self, ran: &Ran) -> anyhow::Result<()> {
         let killed = match ran.end {
             End::Killed(killed) => Some(killed),
             End::Itself(_) | End::Hung => None,
         };
-        match ran.is_hit {
-            // The process went on, and what was hit is no longer there.
-            true => self.house.make_room()?,
-            false => self.take_in_end(killed, moment),
+        if ran.hits > 0 {
+            self.house.make_room()?;
         }
+        self.take_in_end(killed, ran.hits);
         for line in &ran.garbage {
             self.fault(Fault::FactLost, format!("a line of output is not JSON: {line}"));
         }
@@ -299,12 +343,13 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Takes in when a process was killed, if it was, and what it left behind.
-    pub(super) fn take_in_end(&mut self, killed: Option<Instant>, moment: Moment) {
+    /// Takes in when a process was killed, if it was, how often something else was hit, and what it left behind.
+    pub(super) fn take_in_end(&mut self, killed: Option<Instant>, hits: u64) {
+        let came = hits + u64::from(killed.is_some());
+        self.kills += came;
+        self.harness.give_kills_back(std::mem::take(&mut self.taken).saturating_sub(came));
         if let Some(killed) = killed {
             self.left.push(Left::look(&self.house.inner, killed));
-        } else if moment != Moment::Never {
-            self.harness.give_kill_back();
         }
         let overdue: Vec<String> = self.left.iter_mut().flat_map(Left::overdue).collect();
         for process in overdue {
@@ -313,8 +358,8 @@ impl Player<'_> {
     }
 
     /// The same of `weir run`, and finds out what is next.
-    fn after(&mut self, ran: &Ran, moment: Moment, errors: &Path) -> anyhow::Result<Next> {
-        self.take_in(ran, moment)?;
+    fn after(&mut self, ran: &Ran, errors: &Path) -> anyhow::Result<Next> {
+        self.take_in(ran)?;
         let id = self.acknowledged.iter().find_map(|fact| fact["session"].as_str());
         let id = id.map(ToOwned::to_owned);
         if matches!(ran.end, End::Hung) {
@@ -361,7 +406,7 @@ impl Player<'_> {
         // An editor leaves when it has seen the last words: what is behind them is not waited for.
         if let End::Itself(status) = ran.end
             && !self.is_cut_off(ran)
-            && !(self.face == SessionFace::Acp && status.success())
+            && !(self.plan.face == SessionFace::Acp && status.success())
         {
             let said = fs::read_to_string(errors).unwrap_or_default();
             let what = format!("weir ended with {status} before the run: {}", tail(&said));

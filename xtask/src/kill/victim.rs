@@ -1,4 +1,4 @@
-//! What is hit at a moment: the engine itself, a process that it started, or its disk.
+//! What is hit at a moment: the engine itself, a process that it started, or its disk, or what it syncs.
 
 use clap::ValueEnum;
 use rustix::process::{Pid, Signal, kill_process};
@@ -10,7 +10,7 @@ use super::orphans;
 const SUPERVISOR: &str = "__supervise";
 
 /// What is hit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, ValueEnum)]
 pub(super) enum Victim {
     /// The process of the face is killed.
     #[default]
@@ -21,6 +21,20 @@ pub(super) enum Victim {
     Child,
     /// The disk of the state becomes full until the process has ended.
     Disk,
+    /// From one of its syncs on none succeeds, until the process has ended. Needs strace.
+    Sync,
+}
+
+impl Victim {
+    /// Whether a process of a face goes on when it is hit, and may be hit again.
+    pub(super) fn leaves_engine(self) -> bool {
+        matches!(self, Victim::Supervisor | Victim::Child)
+    }
+
+    /// Whether a process that is hit can write no more, and says so: that is no fault of its own.
+    pub(super) fn cuts_off(self) -> bool {
+        matches!(self, Victim::Disk | Victim::Sync)
+    }
 }
 
 /// Hits something else than the engine, whose process is `engine`. Whether there was anything to hit.
@@ -29,7 +43,8 @@ pub(super) enum Victim {
 /// The disk cannot be filled.
 pub(super) fn hit(victim: Victim, house: &House, engine: u32) -> anyhow::Result<bool> {
     let is_wanted = match victim {
-        Victim::Engine => return Ok(false),
+        // Syncs fail by themselves, once the process was started so.
+        Victim::Engine | Victim::Sync => return Ok(false),
         Victim::Disk => {
             house.fill_disk()?;
             return Ok(true);

@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 
 use super::super::house::House;
 use super::super::random::Random;
+use super::super::syncs::Syncs;
 use super::clock::WallClock;
 use super::proxy::Proxy;
 use crate::database;
@@ -136,7 +137,7 @@ impl Replicas<'_> {
             let proxy = self.all[at].proxy.address.to_string();
             let url = database::through(&self.database, &proxy, &self.writer(at))?;
             let log = self.house.folder.join(format!("replica-{}.log", at + 1));
-            let mut command = self.house.serve_people(Some(&url))?;
+            let mut command = self.house.serve_people(Syncs::Sound, Some(&url))?;
             if let Some(clock) = &self.all[at].clock {
                 clock.wind(&mut command);
             }

@@ -84,7 +84,7 @@ async fn measured(house: &House, load: &Load) -> anyhow::Result<Vec<Row>> {
     let sessions = sessions(&served, &people, load.streams).await?;
     // Nor what the sockets took what streaming takes.
     served.start_again(house, &model.address, load.database.as_deref())?;
-    rows.extend(streaming(&served, &sessions, load).await?);
+    rows.extend(streaming(&served, &model, &sessions, load).await?);
     rows.extend(killed(house, &mut served, &model, (&sessions, load)).await?);
     if load.database.is_some() {
         rows.extend(taken_over(house, served, &model, (&sessions, load)).await?);
@@ -160,15 +160,26 @@ async fn idle(served: &Served, people: &[Arc<Person>], load: &Load) -> anyhow::R
     ])
 }
 
-async fn streaming(served: &Served, sessions: &[Session], load: &Load) -> anyhow::Result<Vec<Row>> {
+/// Sessions that all ask, and then all are written to.
+async fn streaming(
+    served: &Served,
+    model: &PacedModel,
+    sessions: &[Session],
+    load: &Load,
+) -> anyhow::Result<Vec<Row>> {
     let before = served.memory()?;
     let mut streams = Streams::open(&served.address, sessions.to_vec(), AT_ONCE).await?;
     let used = |since: [Duration; 2]| -> anyhow::Result<[Duration; 2]> {
         let now = [served.processor_time()?, ticks_time(std::process::id())?];
         Ok([now[0].saturating_sub(since[0]), now[1].saturating_sub(since[1])])
     };
-    let unused = used([Duration::ZERO; 2])?;
+    let began = Instant::now();
+    let opened = used([Duration::ZERO; 2])?;
     streams.say_all("go").await?;
+    let asking = until_asked(model, sessions.len(), began).await?;
+    let [opening, _] = used(opened)?.map(|time| time.as_secs_f64() * 1e3);
+    let unused = used([Duration::ZERO; 2])?;
+    model.begin_writing();
     let time = Duration::from_secs(u64::from(load.seconds)) + PATIENCE;
     let half = Duration::from_secs(u64::from(load.seconds) / 2);
     let (told, peak) = tokio::join!(streams.latencies(time), async {
@@ -182,7 +193,10 @@ async fn streaming(served: &Served, sessions: &[Session], load: &Load) -> anyhow
     let [own, others] = used(unused)?.map(|time| time.as_secs_f64() * 1e6 / tokens.max(1.0));
     let a_core = 1e6 / (own * f64::from(load.rate)).max(1e-9);
     let count = format!("{} sessions streaming {} tokens/s", load.streams, load.rate);
+    let opening = opening / load.streams.max(1) as f64;
     Ok(vec![
+        Row::watched("Q19", "all of them opened and asking their model", asking, "ms"),
+        Row::watched("Q19", "processor time of the server for opening one", opening, "ms"),
         Row::watched("Q19", &format!("{count}: tokens that arrived as they came"), share, "%"),
         Row::watched("Q19", &format!("{count}: added latency p50"), quantile(&told, 0.5), "ms"),
         Row::at_most(

@@ -9,11 +9,15 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 /// Digits of a token: microseconds since 1970.
 pub(super) const DIGITS: usize = 16;
+
+/// Moments between two tokens at which streams begin.
+const STEPS: usize = 997;
 
 /// The model, for as long as it is kept.
 pub(super) struct PacedModel {
@@ -21,7 +25,18 @@ pub(super) struct PacedModel {
     pub(super) address: String,
     /// Requests that came.
     pub(super) asked: Arc<AtomicUsize>,
+    may_write: watch::Sender<bool>,
     task: JoinHandle<()>,
+}
+
+/// How a model writes.
+#[derive(Clone)]
+struct Pace {
+    /// Tokens a second.
+    rate: u32,
+    seconds: u32,
+    /// Whether it may write: until then it has answered and thinks.
+    may_write: watch::Receiver<bool>,
 }
 
 impl Drop for PacedModel {
@@ -43,28 +58,37 @@ impl PacedModel {
         let address = listener.local_addr()?.to_string();
         let asked = Arc::new(AtomicUsize::new(0));
         let counter = asked.clone();
+        let may_write = watch::Sender::new(false);
+        let pace = Pace { rate, seconds, may_write: may_write.subscribe() };
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let counter = counter.clone();
+                let (counter, pace) = (counter.clone(), pace.clone());
                 // A request that breaks off is a server that was killed.
                 tokio::spawn(async move {
-                    let _ended = talk(stream, &counter, (rate, seconds)).await;
+                    let _ended = talk(stream, &counter, pace).await;
                 });
             }
         });
-        Ok(PacedModel { address, asked, task })
+        Ok(PacedModel { address, asked, may_write, task })
+    }
+
+    /// Lets all who asked, and whoever asks from now on, be written to.
+    pub(super) fn begin_writing(&self) {
+        self.may_write.send_replace(true);
     }
 }
 
 async fn talk(
     mut stream: TcpStream,
     asked: &AtomicUsize,
-    (rate, seconds): (u32, u32),
+    mut pace: Pace,
 ) -> anyhow::Result<()> {
     stream.set_nodelay(true)?;
+    let Pace { rate, seconds, .. } = pace;
+    let between = Duration::from_secs(1) / rate;
     loop {
         read_request(&mut stream).await?;
-        asked.fetch_add(1, Ordering::SeqCst);
+        let number = asked.fetch_add(1, Ordering::SeqCst);
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                     transfer-encoding: chunked\r\n\r\n";
         stream.write_all(head.as_bytes()).await?;
@@ -75,7 +99,10 @@ async fn talk(
         let block = json!({ "type": "text", "text": "" });
         let begin = json!({ "type": "content_block_start", "index": 0, "content_block": block });
         event(&mut stream, &begin).await?;
-        let mut tick = tokio::time::interval(Duration::from_secs(1) / rate);
+        pace.may_write.wait_for(|may| *may).await?;
+        // Models do not write in step.
+        let after = between.mul_f64((number % STEPS) as f64 / STEPS as f64);
+        let mut tick = interval_at(Instant::now() + after, between);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         for _ in 0..rate * seconds {
             tick.tick().await;

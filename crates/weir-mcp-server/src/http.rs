@@ -131,7 +131,8 @@ impl HttpClients {
                 }
             };
             let body = WholeBody::new(message.to_string());
-            let answer = self.service.handle(Request::from_parts(head.clone(), body)).await;
+            let given_on = self.service.handle(Request::from_parts(head.clone(), body));
+            let answer = answers.read_during(given_on).await;
             let asked = is_asked.then_some(&message["id"]);
             if let Some(answer) = answers.add_answer(answer.map(AnswerBody::of_one), asked) {
                 return answer;

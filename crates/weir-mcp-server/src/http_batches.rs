@@ -79,7 +79,7 @@ pub(crate) struct BatchAnswers {
     has_begun: bool,
     /// How the first stream of events begins.
     head: Option<Parts>,
-    streams: Vec<AnswerBody>,
+    streams: AnswerBody,
     refusals: Vec<Value>,
 }
 
@@ -87,6 +87,12 @@ impl BatchAnswers {
     /// A message that is answered with this at once.
     pub(crate) fn add_refusal(&mut self, answer: Value) {
         self.refusals.push(answer);
+    }
+
+    /// What comes of giving a message on. What those before it say meanwhile is read: a connection takes nothing
+    /// while what it has to say finds no reader, and the client reads nothing before the batch is given on.
+    pub(crate) async fn read_during<T>(&mut self, given_on: impl Future<Output = T>) -> T {
+        self.streams.read_during(given_on).await
     }
 
     /// A message was given on and answered so. `asked`: the id of what is a request. Gives the answer to the
@@ -105,7 +111,7 @@ impl BatchAnswers {
         if status.is_success() {
             let (head, stream) = answer.into_parts();
             self.head.get_or_insert(head);
-            self.streams.push(stream);
+            self.streams.add(stream);
         } else {
             let why = format!("the message was not taken: {status}");
             self.add_refusal(refusal_of(id, INTERNAL_ERROR, &why));
@@ -126,9 +132,9 @@ impl BatchAnswers {
         if !refusals.is_empty() {
             let event = |refusal: &Value| format!("event: message\ndata: {refusal}\n\n");
             let events: Vec<String> = refusals.iter().map(event).collect();
-            streams.push(AnswerBody::of_one(WholeBody::new(events.concat())));
+            streams.add(AnswerBody::of_one(WholeBody::new(events.concat())));
         }
-        Response::from_parts(head, AnswerBody::of_several(streams, permit))
+        Response::from_parts(head, streams.with_permit(permit))
     }
 }
 

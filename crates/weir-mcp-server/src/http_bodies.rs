@@ -1,6 +1,7 @@
 //! Bodies of requests and answers over HTTP: one that is read whole, one that is already there, and several
 //! that are sent as one. Not here: what stands in them.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fmt::Display;
 use std::future::poll_fn;
@@ -43,8 +44,11 @@ impl Body for WholeBody {
 
 /// A body whose frames are those of others, as they come: an event of a stream is one frame, so that none is
 /// torn by one of another.
+#[derive(Default)]
 pub struct AnswerBody {
     parts: Vec<Pin<Box<dyn Body<Data = Bytes, Error = Infallible> + Send>>>,
+    /// What came before anybody could be sent it.
+    early: VecDeque<Frame<Bytes>>,
     /// Held until it is sent, or nobody reads it any more.
     _permit: Option<OwnedSemaphorePermit>,
 }
@@ -53,22 +57,39 @@ impl AnswerBody {
     pub(crate) fn of_one(
         body: impl Body<Data = Bytes, Error = Infallible> + Send + 'static,
     ) -> AnswerBody {
-        AnswerBody { parts: vec![Box::pin(body)], _permit: None }
+        AnswerBody { parts: vec![Box::pin(body)], ..AnswerBody::default() }
     }
 
-    /// All of them, in no order; `permit` is given back at their end.
-    pub(crate) fn of_several(bodies: Vec<AnswerBody>, permit: OwnedSemaphorePermit) -> AnswerBody {
-        let parts = bodies.into_iter().flat_map(|body| body.parts).collect();
-        AnswerBody { parts, _permit: Some(permit) }
+    /// Has the frames of another one come too, in no order.
+    pub(crate) fn add(&mut self, other: AnswerBody) {
+        self.parts.extend(other.parts);
+        self.early.extend(other.early);
     }
-}
 
-impl Body for AnswerBody {
-    type Data = Bytes;
-    type Error = Infallible;
+    /// The same, which gives `permit` back at its end.
+    pub(crate) fn with_permit(self, permit: OwnedSemaphorePermit) -> AnswerBody {
+        AnswerBody { _permit: Some(permit), ..self }
+    }
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
+    /// The same as `done`. What comes meanwhile is read and kept: who sends it would wait for a reader.
+    pub(crate) async fn read_during<T>(&mut self, done: impl Future<Output = T>) -> T {
+        let mut done = pin!(done);
+        poll_fn(|cx| {
+            let polled = done.as_mut().poll(cx);
+            if polled.is_ready() {
+                return polled;
+            }
+            while let Poll::Ready(Some(Ok(frame))) = self.poll_parts(cx) {
+                self.early.push_back(frame);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// The next frame that comes.
+    fn poll_parts(
+        &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let parts = &mut self.parts;
@@ -89,12 +110,30 @@ impl Body for AnswerBody {
             false => Poll::Pending,
         }
     }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let Some(frame) = self.early.pop_front() {
+            return Poll::Ready(Some(Ok(frame)));
+        }
+        self.poll_parts(cx)
+    }
 
     fn is_end_stream(&self) -> bool {
-        self.parts.iter().all(|part| part.is_end_stream())
+        self.early.is_empty() && self.parts.iter().all(|part| part.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
+        if !self.early.is_empty() {
+            return SizeHint::default();
+        }
         match self.parts.as_slice() {
             [] => SizeHint::with_exact(0),
             [one] => one.size_hint(),
@@ -138,7 +177,27 @@ where
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::mpsc;
+    use tokio::time::timeout;
+
     use super::*;
+
+    /// A body of what is sent by a channel.
+    struct SentBody(mpsc::Receiver<Bytes>);
+
+    impl Body for SentBody {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            self.0.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+        }
+    }
 
     /// What a body says, frame by frame.
     async fn frames(body: AnswerBody) -> Vec<Bytes> {
@@ -154,11 +213,30 @@ mod tests {
     async fn r2_several_bodies_are_sent_as_one_until_the_last_of_them_ends() {
         let limit = std::sync::Arc::new(tokio::sync::Semaphore::new(1));
         let permit = limit.clone().try_acquire_owned().expect("one is free");
-        let bodies = ["a", "b", "c"].map(|text| AnswerBody::of_one(WholeBody::new(text)));
-        let body = AnswerBody::of_several(bodies.into(), permit);
+        let mut body = AnswerBody::default();
+        for text in ["a", "b", "c"] {
+            body.add(AnswerBody::of_one(WholeBody::new(text)));
+        }
+        let body = body.with_permit(permit);
         assert_eq!(limit.available_permits(), 0);
         assert_eq!(frames(body).await, ["a", "b", "c"]);
         assert_eq!(limit.available_permits(), 1, "it was sent");
+    }
+
+    #[tokio::test]
+    async fn r2_what_comes_before_a_body_is_sent_is_read_and_kept() {
+        let (sender, receiver) = mpsc::channel(1);
+        let mut body = AnswerBody::of_one(SentBody(receiver));
+        // There is room for one: without a reader the second would wait for ever.
+        let given_on = async move {
+            for text in ["a", "b", "c"] {
+                sender.send(Bytes::from(text)).await.expect("it is read");
+            }
+        };
+        let done = timeout(Duration::from_secs(10), body.read_during(given_on)).await;
+        assert_eq!(done, Ok(()));
+        assert!(!body.is_end_stream());
+        assert_eq!(frames(body).await, ["a", "b", "c"]);
     }
 
     #[tokio::test]

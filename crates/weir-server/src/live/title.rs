@@ -173,17 +173,19 @@ async fn name_chat(app: &App, space: &Arc<UserSpace>, id: &SessionId) -> Handler
     Ok(())
 }
 
-/// Has the session count what its name used (R11).
+/// Has the session count what its name used (R11), unless another program has it by now: the name is paid for,
+/// and would be asked for once more.
 ///
 /// # Errors
-/// It cannot be told.
+/// The session cannot be opened, or does not keep it.
 async fn count_asked(request: SessionRequest<'_>, asked: HelperAsked) -> HandlerResult<()> {
     match request.app.sessions.take_session(request, None).await? {
         SessionLocation::Here(session) => {
             Ok(session.handle().send_command(SessionCommand::Helped(asked)).await?)
         }
-        SessionLocation::Elsewhere(_) => {
-            Err(ProblemDetails::conflict("another program has the session now"))
+        SessionLocation::Elsewhere(holder) => {
+            tracing::warn!(session = %request.session, holder, "what a name used is not counted");
+            Ok(())
         }
     }
 }

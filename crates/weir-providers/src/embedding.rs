@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use weir_core::model::{ModelInfo, Usage};
 
 use crate::http_model::{EndpointError, ModelEndpoint};
-use crate::transport::ModelTransport;
+use crate::transport::{ModelTransport, TransportError};
 
 /// Most texts of one request.
 const BATCH_TEXTS_MAX: usize = 64;
@@ -65,7 +65,19 @@ pub enum EmbeddingError {
         model: String,
         /// The reason, as the end of the sentence.
         why: String,
+        /// Bytes of text that it may have worked on, and may be paid for.
+        charged_bytes: usize,
     },
+}
+
+impl EmbeddingError {
+    /// Bytes of text for which the vendor may charge all the same.
+    pub fn charged_bytes(&self) -> usize {
+        match self {
+            EmbeddingError::Failed { charged_bytes, .. } => *charged_bytes,
+            EmbeddingError::Unfit { .. } | EmbeddingError::Endpoint(_) => 0,
+        }
+    }
 }
 
 impl EmbeddingModel {
@@ -113,7 +125,8 @@ impl EmbeddingModel {
             };
             let length = |vectors: &[Vec<f32>]| vectors.first().map(Vec::len);
             if !all.vectors.is_empty() && length(&all.vectors) != length(&vectors) {
-                return Err(self.scrubbed_failure("its vectors have different lengths"));
+                let bytes = texts.iter().map(String::len).sum();
+                return Err(self.charged_failure("its vectors have different lengths", bytes));
             }
             all.vectors.extend(vectors);
             all.usage.input += tokens;
@@ -127,7 +140,7 @@ impl EmbeddingModel {
     /// The vectors of one request, and the tokens that it took.
     async fn embed_batch(&self, batch: &[&str]) -> Result<(Vec<Vec<f32>>, u64), EmbeddingError> {
         let bytes = self.request_vectors(batch).await?;
-        let wrong = |why: &str| self.scrubbed_failure(why);
+        let wrong = |why: &str| self.charged_failure(why, count_bytes(batch));
         let answer = match self.shape {
             EmbeddingShape::OpenAi => serde_json::from_slice(&bytes).map(openai_vectors),
             EmbeddingShape::Gemini => serde_json::from_slice(&bytes).map(gemini_vectors),
@@ -157,8 +170,12 @@ impl EmbeddingModel {
         let body = body.map_err(|_| self.scrubbed_failure("the texts cannot be sent"))?;
         let url = self.endpoint.url_for(&path)?;
         let headers = self.endpoint.request_headers()?;
+        let broken = |error: TransportError| match error.class.may_be_charged() {
+            true => self.charged_failure(&error.message, count_bytes(batch)),
+            false => self.scrubbed_failure(&error.message),
+        };
         let sent = self.transport.post(&url, headers, Bytes::from(body)).await;
-        let response = sent.map_err(|error| self.scrubbed_failure(&error.message))?;
+        let response = sent.map_err(broken)?;
         if !(200..300).contains(&response.status) {
             let status = response.status;
             let said = String::from_utf8_lossy(&response.error_body().await).into_owned();
@@ -168,14 +185,24 @@ impl EmbeddingModel {
             return Err(self.scrubbed_failure(&format!("status {status}: {said}")));
         }
         let bytes = response.whole_body(ANSWER_BYTES_MAX).await;
-        let bytes = bytes.map_err(|error| self.scrubbed_failure(&error.message))?;
-        bytes.ok_or_else(|| self.scrubbed_failure("its answer is too long"))
+        let bytes = bytes.map_err(broken)?;
+        bytes.ok_or_else(|| self.charged_failure("its answer is too long", count_bytes(batch)))
     }
 
-    /// A failure without what must not be seen.
+    /// A failure without what must not be seen, for which nobody charges.
     fn scrubbed_failure(&self, why: &str) -> EmbeddingError {
-        EmbeddingError::Failed { model: self.model_name(), why: self.endpoint.scrub(why) }
+        self.charged_failure(why, 0)
     }
+
+    /// The same where the vendor had so many bytes of text and may charge for them.
+    fn charged_failure(&self, why: &str, charged_bytes: usize) -> EmbeddingError {
+        let (model, why) = (self.model_name(), self.endpoint.scrub(why));
+        EmbeddingError::Failed { model, why, charged_bytes }
+    }
+}
+
+fn count_bytes(batch: &[&str]) -> usize {
+    batch.iter().map(|text| text.len()).sum()
 }
 
 fn gemini_path(name: &str) -> String {

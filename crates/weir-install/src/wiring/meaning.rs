@@ -85,12 +85,12 @@ impl WorkspaceMeaning {
         words: &str,
         missing: &[MissingVector],
         scope: &MeaningScope<'_>,
-    ) -> Result<TextVectors, String> {
+    ) -> Result<TextVectors, FailedVectors> {
         let texts = std::iter::once(words).chain(missing.iter().map(|one| one.text.as_str()));
         let texts: Vec<String> =
             texts.map(|text| redact_text(text, &self.secrets).into_owned()).collect();
         let estimated = estimate_usage(texts.iter().map(String::len).sum(), 0);
-        let cancelled = || "the search was cancelled".to_owned();
+        let cancelled = || FailedVectors::from("the search was cancelled".to_owned());
         let reserved = tokio::select! {
             biased;
             () = scope.cancel.cancelled() => return Err(cancelled()),
@@ -115,10 +115,27 @@ impl WorkspaceMeaning {
                 Ok(made)
             }
             Err(error) => {
-                reserved.settle(None).await;
-                Err(error.to_string())
+                let bytes = error.charged_bytes();
+                let mut used = (bytes > 0).then(|| {
+                    let usage = estimate_usage(bytes, 0);
+                    ModelUse { usage, cost_usd: model.info().cost(&usage) }
+                });
+                reserved.settle(used.as_mut()).await;
+                Err(FailedVectors { why: error.to_string(), used })
             }
         }
+    }
+}
+
+/// Why a model made no vectors, and what it used all the same.
+struct FailedVectors {
+    why: String,
+    used: Option<ModelUse>,
+}
+
+impl From<String> for FailedVectors {
+    fn from(why: String) -> FailedVectors {
+        FailedVectors { why, used: None }
     }
 }
 
@@ -148,14 +165,18 @@ impl MeaningSearch for WorkspaceMeaning {
             .await;
         };
         let words = &search.question.words;
-        let made = match self.embed_texts(model, words, &state.missing, scope).await {
-            Ok(made) => Some(made),
-            Err(why) => {
+        let (made, used) = match self.embed_texts(model, words, &state.missing, scope).await {
+            Ok(made) => (Some(made), None),
+            Err(FailedVectors { why, used }) => {
                 state.notes.push(format!("{why}; {OWN_VECTORS} were compared instead"));
-                None
+                (None, used)
             }
         };
-        on_index(&held, &search, |search, open| search.answer_question(open, state, made)).await
+        let answer =
+            on_index(&held, &search, |search, open| search.answer_question(open, state, made));
+        let mut answer = answer.await?;
+        answer.used = answer.used.or(used);
+        Ok(answer)
     }
 }
 

@@ -362,3 +362,19 @@ async fn k6_what_makes_no_vectors_says_why() {
         assert!(why(done).contains("its answer"), "{body}");
     }
 }
+
+#[tokio::test]
+async fn r11_vectors_that_were_worked_on_and_not_given_may_be_charged() {
+    let charged = |done: Result<TextVectors, EmbeddingError>| {
+        done.expect_err("there are none").charged_bytes()
+    };
+    for (status, body, bytes) in
+        [("401 x", "{}", 0), ("200 OK", "no json", 6), ("200 OK", r#"{"data":[]}"#, 6)]
+    {
+        let (done, _server) = embed("openai/x", Behave::Answer(answer(status, "", body))).await;
+        assert_eq!(charged(done), bytes, "{status} {body}");
+    }
+    let cut = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".to_vec();
+    let (done, _server) = embed("openai/x", Behave::Cut(cut)).await;
+    assert_eq!(charged(done), 6, "it broke off");
+}

@@ -11,6 +11,7 @@ use serde::Serialize;
 use tokio::sync::Notify;
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::message::MessageBlock;
 use weir_core::view::wire::{StreamedSignal, WireFact};
 
 use crate::error::EngineError;
@@ -19,6 +20,8 @@ use crate::ports::{Store, StoreError, fact_of};
 
 /// Facts kept in memory for readers that keep up.
 const FACTS_KEPT: usize = 256;
+/// Bytes of results in facts that were published before the last ones. Who is behind them reads the journal.
+const RESULT_BYTES_KEPT: usize = 64 << 10;
 /// Bytes of signals kept for one reader.
 const SIGNAL_BYTES_MAX: usize = 256 * 1024;
 /// Facts read at once for a reader that fell behind.
@@ -128,6 +131,16 @@ pub fn streams_settled_by(event: &Event) -> StreamSettlement {
     })
 }
 
+/// Bytes of the result that a fact holds: of all that stands in facts, what may be long and come often.
+fn result_bytes(event: &Event) -> usize {
+    let Event::CallFinished(finished) = event else { return 0 };
+    let bytes = |block: &MessageBlock| match block {
+        MessageBlock::Text { text, .. } => text.len(),
+        _ => 0,
+    };
+    finished.result.iter().map(bytes).sum()
+}
+
 #[derive(Debug, Clone)]
 struct PendingSignal {
     after: Seq,
@@ -186,6 +199,8 @@ struct HubReader {
 #[derive(Debug, Default)]
 struct HubState {
     facts: VecDeque<PublishedFact>,
+    /// Bytes of the results in `facts`.
+    result_bytes: usize,
     published: Seq,
     readers: Vec<Weak<HubReader>>,
     /// What was streamed and no fact has told yet: whoever begins to listen now hears it first.
@@ -219,14 +234,14 @@ impl UpdateHub {
     /// Facts that are durable now.
     pub(crate) fn publish(&self, facts: Vec<PublishedFact>) {
         let mut state = lock_mutex(&self.state);
+        let new = facts.len();
         for fact in facts {
             state.forget_settled(&fact.event);
             state.published = fact.seq;
+            state.result_bytes += result_bytes(&fact.event);
             state.facts.push_back(fact);
         }
-        while state.facts.len() > FACTS_KEPT {
-            state.facts.pop_front();
-        }
+        state.forget_old_facts(new);
         state.wake_readers();
     }
 
@@ -335,6 +350,17 @@ impl HubState {
                 self.untold.push(UnsettledStream { kind, subject, text, bytes: length });
                 0
             }
+        }
+    }
+
+    /// Keeps what readers that keep up have not read yet: the newest `new` facts, and of those before
+    /// them no more than the bounds.
+    fn forget_old_facts(&mut self, new: usize) {
+        while self.facts.len() > FACTS_KEPT
+            || (self.facts.len() > new && self.result_bytes > RESULT_BYTES_KEPT)
+        {
+            let Some(old) = self.facts.pop_front() else { return };
+            self.result_bytes = self.result_bytes.saturating_sub(result_bytes(&old.event));
         }
     }
 
@@ -460,5 +486,37 @@ impl UpdateSubscription {
             return NextUpdate::Behind;
         }
         if state.closed { NextUpdate::Closed } else { NextUpdate::Wait }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished_call(seq: u64, result: usize) -> PublishedFact {
+        let text = "x".repeat(result);
+        let payload = format!(
+            r#"{{"call":"c{seq}","tool":"read_file","ok":true,"summary":"","confirmed":false,"bytes":1,"duration_ms":1,
+                "result":[{{"type":"text","text":"{text}"}}]}}"#
+        );
+        let event = Event::from_payload("call.finished", &payload).expect("a fact");
+        PublishedFact { seq, ts: Timestamp::default(), event: Arc::new(event) }
+    }
+
+    #[test]
+    fn q5_long_results_that_were_published_before_the_last_ones_are_not_kept() {
+        let hub = UpdateHub::new(0);
+        let kept = || lock_mutex(&hub.state).facts.iter().map(|fact| fact.seq).collect::<Vec<_>>();
+        hub.publish((1..=40).map(|seq| finished_call(seq, 10)).collect());
+        assert_eq!(kept().len(), 40, "short ones stay");
+        hub.publish(vec![finished_call(41, 40_000)]);
+        assert_eq!(kept().len(), 41);
+        hub.publish(vec![finished_call(42, 40_000)]);
+        assert_eq!(kept(), [42]);
+        hub.publish((43..=50).map(|seq| finished_call(seq, 40_000)).collect());
+        assert_eq!(kept(), (43..=50).collect::<Vec<_>>(), "nobody was told of the new ones yet");
+        hub.publish(vec![finished_call(51, 10)]);
+        assert_eq!(kept(), [50, 51]);
+        assert_eq!(lock_mutex(&hub.state).result_bytes, 40_010);
     }
 }

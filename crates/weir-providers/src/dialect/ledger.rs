@@ -515,6 +515,8 @@ impl<R: RenderDialect> RequestEncoder for RequestBuffer<R> {
             bare = ModelRequest { tools: Arc::default(), ..request.clone() };
             &bare
         };
+        // Whoever still sends the body before this one has it: two whole ones are not kept here (Q5).
+        self.sent = Bytes::new();
         let scene = RenderContext { media, model: Some(&request.model) };
         self.model.clone_from(&request.model.model.name);
         let thinking = if self.render.may_think(&self.last_turn(&request.history)) {

@@ -52,13 +52,13 @@ pub(super) async fn run_terminal_interface(
             let which = which_there(&args)?;
             let there = remote::connect_to_server(&cx, url, &terminal::SIGN_IN_PROMPTS).await?;
             let thinking = args.session.thinking.map(Thinking::from);
-            let told_from = first_told(&args);
+            let told_from = face.told_from();
             face.run_served_by(|far| there.serve_link(which, thinking, told_from, far)).await?
         }
         None => match &args.worktree {
             Some(name) => run_in_worktree(&cx, face, &args, name.as_deref()).await?,
             None => {
-                let begin = choose_first_session(&cx, &args).await?;
+                let begin = choose_first_session(&cx, &args, face.told_from()).await?;
                 run_here(cx, face, begin).await?
             }
         },
@@ -93,7 +93,7 @@ async fn run_in_worktree(
 ) -> anyhow::Result<FaceExit> {
     let id = wiring::new_session_id();
     let worktree = worktrees::open_for_session(cx, name, &id)?;
-    let begin = choose_first_session(&worktree.cx, args).await;
+    let begin = choose_first_session(&worktree.cx, args, face.told_from()).await;
     let begin = begin.inspect_err(|_| worktree.give_up())?;
     cx.notify(&format!("note: {}", worktree.describe()));
     let there = worktree.cx.in_folder(&worktree.cx.folder)?;
@@ -189,6 +189,15 @@ impl TerminalFrontEnd {
         }))
     }
 
+    /// Which fact of a session that is opened it is told first. What line mode says of a session that is taken
+    /// up counts all that was said in it, also where it stands in for a terminal without abilities.
+    fn told_from(&self) -> FirstTold {
+        match self {
+            TerminalFrontEnd::Plain(_) => FirstTold::FirstFact,
+            TerminalFrontEnd::Whole(_) => FirstTold::SettledPlace,
+        }
+    }
+
     /// Shows it, served by `serve`, until one of both leaves.
     async fn run_served_by<S, F>(self, serve: S) -> anyhow::Result<FaceExit>
     where
@@ -250,6 +259,7 @@ fn which_there(args: &TuiArgs) -> anyhow::Result<SessionTarget> {
 async fn choose_first_session(
     cx: &InstallationContext,
     args: &TuiArgs,
+    told_from: FirstTold,
 ) -> anyhow::Result<FirstSession> {
     let flags = args.session.as_overrides(true);
     let profile = wiring::choose_profile(cx, &flags, None)?;
@@ -274,15 +284,7 @@ async fn choose_first_session(
     {
         models::chosen_model_name(cx, asked).await?;
     }
-    Ok(FirstSession { which, flags, picks, name: None, told_from: first_told(args) })
-}
-
-/// What line mode says of a session that is taken up counts all that was said in it.
-fn first_told(args: &TuiArgs) -> FirstTold {
-    match args.plain || args.screen_reader {
-        true => FirstTold::FirstFact,
-        false => FirstTold::SettledPlace,
-    }
+    Ok(FirstSession { which, flags, picks, name: None, told_from })
 }
 
 async fn find_named_session(
@@ -305,4 +307,27 @@ async fn newest_session_here(
     .await?;
     let newest = newest.into_iter().next().map(|meta| meta.id);
     newest.ok_or_else(|| usage("there is no session of this folder to continue; omit --continue"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f1_line_mode_is_told_all_facts_also_where_it_stands_in_for_a_poor_terminal() {
+        let plain = PlainOptions {
+            screen_reader: false,
+            theme: None,
+            prompt: true,
+            terminal: true,
+            name: "a face".into(),
+            now: || SystemClock::default().now(),
+            start: StartScreen::Chat,
+            first: None,
+        };
+        let face = TerminalFrontEnd::Plain(Box::new(plain));
+        assert_eq!(face.told_from(), FirstTold::FirstFact);
+        let face = TerminalFrontEnd::Whole(FaceOptions::default());
+        assert_eq!(face.told_from(), FirstTold::SettledPlace);
+    }
 }

@@ -105,10 +105,12 @@ pub async fn serve_link(
         }
     };
     context.send_update(UiUpdate::History(history)).await;
+    // Looked at before anything is opened: what changes from now on is told.
+    let pause = about::describe_pause(&context.cx).await.ok().flatten();
     let (line, waiting) = mpsc::channel(WISHES_MAX);
     let controller = SessionController::new(context.clone(), begin.picks, begin.told_from);
     let controller = tokio::spawn(controller.run(begin.which, waiting));
-    let watcher = tokio::spawn(lookup::watch_pause(context.clone()));
+    let watcher = tokio::spawn(lookup::watch_pause(context.clone(), pause));
     let (steering, steered) = mpsc::channel(WISHES_MAX);
     let sessions = LocalSessions { context: context.clone(), controller: line.clone() };
     let mut steers = tokio::spawn(steering::steer_sessions(sessions, steered));

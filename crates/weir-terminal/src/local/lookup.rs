@@ -1,6 +1,7 @@
 //! Which wishes go where: what ends or answers something goes to the session at once, what is looked
 //! up is a task of its own, the rest waits its turn.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -179,27 +180,25 @@ async fn switch_pause(context: &LocalContext, reason: Option<String>) {
     }
 }
 
-/// Says when Weir is paused or released, by whomever.
-pub(super) async fn watch_pause(context: Arc<LocalContext>) {
-    let mut known = about::describe_pause(&context.cx).await.ok().flatten();
+/// Says when Weir is paused or released, by whomever. `known`: how it was when the face began.
+pub(super) async fn watch_pause(context: Arc<LocalContext>, mut known: Option<String>) {
     loop {
         // Without a store there is nothing to watch; with the first session there is one.
         let store = match about::has_store(&context.cx) {
             true => context.cx.local_store().ok(),
             false => None,
         };
-        let changed = async {
-            match store {
+        let mut changed = pin!(async {
+            match &store {
                 Some(store) => store.pause_changed().await,
                 None => context.stored.notified().await,
             }
-        };
-        tokio::select! {
-            () = changed => (),
-            () = context.pause_watch.wait_until_wanted() => (),
-        }
+        });
+        // It listens before it looks: what changes in between wakes it.
+        let has_changed = futures::poll!(changed.as_mut()).is_ready();
+        let look = context.pause_watch.begin_look();
         let Ok(now) = about::describe_pause(&context.cx).await else {
-            context.pause_watch.mark_told();
+            context.pause_watch.mark_told(look);
             // A database that is in trouble is not asked all the time.
             tokio::time::sleep(LOOK_AGAIN).await;
             continue;
@@ -215,6 +214,12 @@ pub(super) async fn watch_pause(context: Arc<LocalContext>) {
             _ => (),
         }
         known = now;
-        context.pause_watch.mark_told();
+        context.pause_watch.mark_told(look);
+        if !has_changed {
+            tokio::select! {
+                () = &mut changed => (),
+                () = context.pause_watch.wait_until_wanted() => (),
+            }
+        }
     }
 }

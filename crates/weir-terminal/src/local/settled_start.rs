@@ -54,7 +54,8 @@ pub(super) async fn find_start(
         seen.settled_place().seq == *seq && *seq < facts
     };
     let Some((seen, _)) = found.filter(fits) else { return Ok(None) };
-    let folded = FoldedSession::load(store, id).await?;
+    // A journal that cannot be folded is told as far as it can be read, and then why not further.
+    let folded = FoldedSession::load(store, id).await.ok().flatten();
     Ok(folded.map(|folded| SettledStart { seen, state: folded.state }))
 }
 

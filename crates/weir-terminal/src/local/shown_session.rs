@@ -395,16 +395,23 @@ async fn tell_earlier_facts(shown: &ShownSession, context: &Arc<LocalContext>, i
         settled_start::keep_start(store.as_ref(), id, place).await;
     }
     drop(keeper);
+    let mut failures = 0;
     loop {
         let left = *lock_mutex(&shown.earlier);
         let Some(left) = left else { return };
         let facts = match read_earlier_facts(store.as_ref(), id, left).await {
             Ok(facts) => facts,
             Err(why) => {
-                let text = format!("what was said and done before cannot be read: {why}");
-                return context.send_notice(NoticeTone::Bad, text).await;
+                failures += 1;
+                if failures >= READS_MAX {
+                    let text = format!("what was said and done before cannot be read: {why}");
+                    return context.send_notice(NoticeTone::Bad, text).await;
+                }
+                tokio::time::sleep(READ_AGAIN).await;
+                continue;
             }
         };
+        failures = 0;
         let next = facts.last().map_or(left.last, |fact| fact.seq) + 1;
         context.send_update(UiUpdate::Earlier(facts)).await;
         let rest = (next <= left.last).then_some(EarlierFacts { next, ..left });

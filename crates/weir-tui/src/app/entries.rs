@@ -121,6 +121,8 @@ pub(crate) struct EntryTranscript {
     /// Counts changes: a reader sees from it that something is new.
     changed: u64,
     inserted: InsertedEntries,
+    /// Earlier entries are still to come.
+    awaits_earlier: bool,
 }
 
 impl EntryTranscript {
@@ -155,6 +157,16 @@ impl EntryTranscript {
         self.entries.len() - 1
     }
 
+    /// What was said and done earlier comes later.
+    pub(crate) fn expect_earlier(&mut self) {
+        self.awaits_earlier = true;
+    }
+
+    /// Whether it is still to come: until then nobody can say that something was never said.
+    pub(crate) fn awaits_earlier(&self) -> bool {
+        self.awaits_earlier
+    }
+
     /// Puts what was said and done earlier at a place: the entries from there on stand after it. Done once.
     pub(crate) fn insert_earlier(&mut self, place: usize, earlier: EntryTranscript) {
         self.changed += 1;
@@ -167,6 +179,7 @@ impl EntryTranscript {
         }
         drop(self.entries.splice(place..place, earlier.entries));
         self.inserted = InsertedEntries { place, count };
+        self.awaits_earlier = false;
     }
 
     /// What was put above other entries: whoever remembers places of those goes along.

@@ -94,6 +94,12 @@ impl<T> FilterList<T> {
         self.filter_now();
     }
 
+    /// Marks the first that is shown and for which this holds, where there is one.
+    pub(crate) fn mark_value(&mut self, is_meant: impl Fn(&T) -> bool) {
+        let is_meant = |at: &usize| self.items.get(*at).is_some_and(|item| is_meant(&item.value));
+        self.at = self.shown.iter().position(is_meant).unwrap_or(self.at);
+    }
+
     /// What somebody else found was for other words.
     pub(crate) fn forget_found(&mut self) {
         self.items.iter_mut().for_each(|item| item.found = false);

@@ -269,6 +269,56 @@ fn f1_frames_of_going_back_with_a_preview() {
 }
 
 #[test]
+fn f1_earlier_messages_come_in_while_one_chooses_which_to_go_back_to() {
+    let begun = |mut transcript: EntryTranscript| {
+        transcript.expect_earlier();
+        Desk::new(RewindScreen::new(), transcript).0
+    };
+    let mut desk = begun(EntryTranscript::default());
+    assert!(desk.text(80, 24).contains("Earlier messages are not here yet."));
+    for filter in ["", "tuesdays"] {
+        let mut desk = begun(talked());
+        desk.types(filter);
+        if filter.is_empty() {
+            desk.press(KeyCode::Down);
+        }
+        let none = UiUpdate::Earlier(Vec::new());
+        assert!(matches!(desk.tell(&none), ScreenStep::Idle), "they have not come");
+        desk.insert_earlier(said(0, "The very first words"));
+        assert!(matches!(desk.tell(&none), ScreenStep::Stay));
+        // The one that was marked is the one that is chosen.
+        let step = desk.press(KeyCode::Enter);
+        let wish = UiCommand::Preview { before: 10, ticket: 1 };
+        assert!(matches!(&step, ScreenStep::Do(w) if w[..] == [wish]), "{filter:?}");
+        desk.press(KeyCode::Esc);
+        filter.chars().for_each(|_| drop(desk.press(KeyCode::Backspace)));
+        assert!(desk.text(80, 24).contains("The very first words"), "{filter:?}");
+    }
+}
+
+#[test]
+fn q10_nothing_is_said_to_be_missing_while_earlier_entries_are_to_come() {
+    let mut begun = talked();
+    begun.expect_earlier();
+    let (mut desk, _) = Desk::new(ConversationScreen::new(), begun);
+    let head = |desk: &mut Desk| desk.text(80, 24).lines().next().unwrap_or_default().to_owned();
+    desk.text(80, 24);
+    desk.press(KeyCode::Home);
+    assert!(head(&mut desk).contains("earlier entries are not here yet"));
+    desk.press(KeyCode::Char('/'));
+    desk.types("very first");
+    desk.press(KeyCode::Enter);
+    assert!(head(&mut desk).contains("not found; earlier entries are not here yet"));
+    desk.insert_earlier(said(0, "The very first words"));
+    assert!(!head(&mut desk).contains("not here yet"), "they are now");
+    desk.press(KeyCode::Char('N'));
+    assert!(head(&mut desk).contains("1/7"), "{}", head(&mut desk));
+    desk.press(KeyCode::Esc);
+    desk.press(KeyCode::Char('['));
+    assert!(head(&mut desk).contains("no more messages"));
+}
+
+#[test]
 fn f1_frames_of_the_help() {
     let (mut desk, _) = Desk::new(HelpScreen::new(), talked());
     desk.named.extend(face_commands(AppPainter::Screen).map(|command| SlashCommandInfo {

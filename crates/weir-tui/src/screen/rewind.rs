@@ -53,6 +53,26 @@ impl RewindScreen {
         RewindScreen { list: FilterList::new(Vec::new()), stage: RewindStage::Choosing, page: 1 }
     }
 
+    /// Lists the messages that are known now. The one that is marked stays it.
+    fn list_messages(&mut self, with: &ScreenContext<'_>) {
+        let marked = self.list.chosen_value().map(|message| message.seq);
+        let said = with.transcript.entries().iter().rev();
+        let said = said.filter_map(|entry| Some((entry.seq, entry.input_text()?)));
+        let items = said.take(MESSAGES_MAX).enumerate().map(|(n, (seq, text))| ListItem {
+            about: match n {
+                0 => "the last message".into(),
+                1 => "1 message after it".into(),
+                n => format!("{n} messages after it"),
+            },
+            value: EarlierMessage { seq, text: text.clone() },
+            text,
+            current: false,
+            found: false,
+        });
+        self.list.set_items(items.collect());
+        self.list.mark_value(|message| Some(message.seq) == marked);
+    }
+
     fn step_while_choosing(&mut self, did: ListOutcome, with: &ScreenContext<'_>) -> ScreenStep {
         match did {
             ListOutcome::Nothing => ScreenStep::Idle,
@@ -106,20 +126,7 @@ impl RewindScreen {
 
 impl Screen for RewindScreen {
     fn on_open(&mut self, with: &ScreenContext<'_>) -> ScreenStep {
-        let said = with.transcript.entries().iter().rev();
-        let said = said.filter_map(|entry| Some((entry.seq, entry.input_text()?)));
-        let items = said.take(MESSAGES_MAX).enumerate().map(|(n, (seq, text))| ListItem {
-            about: match n {
-                0 => "the last message".into(),
-                1 => "1 message after it".into(),
-                n => format!("{n} messages after it"),
-            },
-            value: EarlierMessage { seq, text: text.clone() },
-            text,
-            current: false,
-            found: false,
-        });
-        self.list = FilterList::new(items.collect());
+        self.list_messages(with);
         ScreenStep::Stay
     }
 
@@ -144,13 +151,13 @@ impl Screen for RewindScreen {
     }
 
     fn handle_update(&mut self, news: &UiUpdate, with: &ScreenContext<'_>) -> ScreenStep {
-        let is_choosing = matches!(self.stage, RewindStage::Choosing) && !self.list.is_filtered();
-        if matches!(news, UiUpdate::Earlier(_)) && is_choosing {
-            // Earlier messages stand there now.
-            return match with.transcript.inserted_entries().count {
-                0 => ScreenStep::Idle,
-                _ => self.on_open(with),
-            };
+        if matches!(news, UiUpdate::Earlier(_)) {
+            if with.transcript.awaits_earlier() {
+                return ScreenStep::Idle;
+            }
+            // Earlier messages stand there now, also for whoever filters or comes back to the list.
+            self.list_messages(with);
+            return ScreenStep::Stay;
         }
         match (news, &mut self.stage) {
             (
@@ -192,7 +199,7 @@ impl Screen for RewindScreen {
         &mut self,
         size: TerminalSize,
         theme: &Theme,
-        _: &ScreenContext<'_>,
+        with: &ScreenContext<'_>,
     ) -> ScreenView {
         let size = FrameSize::from_size(size);
         self.page = size.body_size().rows.saturating_sub(HEAD_ROWS).max(1);
@@ -200,9 +207,11 @@ impl Screen for RewindScreen {
             RewindStage::Choosing => {
                 let around = ListFrame {
                     title: "Go back to before which message?",
-                    empty: match self.list.is_filtered() {
-                        true => "No message fits.",
-                        false => "Nothing was said yet.",
+                    empty: match (self.list.is_filtered(), with.transcript.awaits_earlier()) {
+                        (true, false) => "No message fits.",
+                        (false, false) => "Nothing was said yet.",
+                        (true, true) => "No message fits; earlier ones are not here yet.",
+                        (false, true) => "Earlier messages are not here yet.",
                     },
                     keys: &[
                         ("Enter", "previews"),

@@ -115,6 +115,8 @@ impl ConversationScreen {
         (self.at.item, self.top.item) = (moved(self.at.item), moved(self.top.item));
         self.folds.other = self.folds.other.iter().map(|item| moved(*item)).collect();
         self.kept.forget_all();
+        // It may have said that something is missing.
+        self.told = "";
     }
 
     /// Does something with the entries as rows.
@@ -130,6 +132,9 @@ impl ConversationScreen {
 
     fn scroll_by(&mut self, by: ScrollMove, with: &ScreenContext<'_>) {
         let at = self.at;
+        if matches!(by, ScrollMove::First) && with.transcript.awaits_earlier() {
+            self.told = "earlier entries are not here yet";
+        }
         self.at = self.with_scroller(with, |roll| match by {
             ScrollMove::Up(rows) => roll.move_up(at, rows),
             ScrollMove::Down(rows) => roll.move_down(at, rows),
@@ -151,6 +156,9 @@ impl ConversationScreen {
             Some(item) => {
                 self.at = ScrollPosition { item, row: 0 };
                 self.top = self.at;
+            }
+            None if back == JumpBackward::Yes && with.transcript.awaits_earlier() => {
+                self.told = "earlier messages are not here yet";
             }
             None => self.told = "no more messages",
         }
@@ -180,7 +188,10 @@ impl ConversationScreen {
             })
             .find(|item| self.search.is_in(&searchable_text(&entries[*item])));
         let Some(item) = found else {
-            self.told = "not found";
+            self.told = match with.transcript.awaits_earlier() {
+                true => "not found; earlier entries are not here yet",
+                false => "not found",
+            };
             return;
         };
         self.told = match back {

@@ -21,6 +21,7 @@ impl SessionFold {
         self.seq = start.settled_place().seq;
         self.settings.running = self.view.is_running();
         self.adopt_settings();
+        self.transcript.expect_earlier();
         let fold = SessionFold { known: self.seq, ..SessionFold::default() };
         self.earlier = Some(Box::new(EarlierFold { fold, place: self.transcript.len() }));
     }

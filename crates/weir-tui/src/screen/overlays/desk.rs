@@ -86,6 +86,13 @@ impl Desk {
         self.step(|screen, with| screen.handle_update(news, with))
     }
 
+    /// An entry from before those that are there comes in above them.
+    pub(super) fn insert_earlier(&mut self, entry: TranscriptEntry) {
+        let mut earlier = EntryTranscript::default();
+        earlier.push(entry);
+        self.transcript.insert_earlier(0, earlier);
+    }
+
     pub(super) fn seen(&mut self, columns: u16, rows: u16) -> ScreenView {
         let (transcript, settings) = (&self.transcript, &self.settings);
         let (named, tickets) = (&self.named[..], &self.tickets);

@@ -19,6 +19,8 @@ use super::http::{self, ApiResult, RequestError, ServerClient};
 use super::wire::{EventStreamDecoder, FactConsequences, parse_event};
 
 mod earlier;
+#[cfg(test)]
+mod tests;
 
 /// First and longest wait before a server is asked again.
 const PAUSE_MIN: Duration = Duration::from_millis(250);

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crossterm::event::KeyCode;
 use serde_json::{Value, json};
-use weir_core::event::Event;
+use weir_core::event::{Decision, Event};
 use weir_core::ids::Timestamp;
 use weir_core::view::transcript::{PlacedFact, SettledTranscript, Transcript};
 
+use super::keys::decided;
 use super::made::Face;
 use crate::link::UiUpdate;
 
@@ -17,18 +18,16 @@ const RUNS: usize = 120;
 /// Runs before the place at which it begins.
 const RUNS_BEFORE: usize = 40;
 
+fn add_fact(facts: &mut Vec<PlacedFact>, kind: &str, fields: &Value) {
+    let event = Event::from_payload(kind, &fields.to_string()).expect("a fact");
+    let (seq, ts) = (facts.len() as u64 + 1, Timestamp(1_700_000_000_000_000));
+    facts.push(PlacedFact { seq, ts, event: Arc::new(event) });
+}
+
 /// The journal of the session: a question and its answer in each run.
 fn journal() -> Vec<PlacedFact> {
     let mut facts = Vec::new();
-    let mut add = |kind: &str, fields: &Value| {
-        let event = Event::from_payload(kind, &fields.to_string()).expect("a fact");
-        let seq = facts.len() as u64 + 1;
-        facts.push(PlacedFact {
-            seq,
-            ts: Timestamp(1_700_000_000_000_000),
-            event: Arc::new(event),
-        });
-    };
+    let mut add = |kind: &str, fields: &Value| add_fact(&mut facts, kind, fields);
     add("session.opened", &super::made::opened());
     for n in 1..=RUNS {
         let (input, run, turn) = (format!("i{n}"), format!("r{n}"), format!("t{n}"));
@@ -105,4 +104,67 @@ fn q10_a_session_that_begins_at_a_settled_place_can_be_scrolled_to_its_first_ent
     let first = face.shot();
     assert!(first.contains("question 1.") && first.contains("answer 1."), "{first}");
     assert_eq!(entries(&face), entries(&whole));
+}
+
+/// Adds a run that waits for a person.
+fn add_question(facts: &mut Vec<PlacedFact>) {
+    let content = json!([{"type": "text", "text": "Run it."}]);
+    let input = json!({"command": "make"});
+    for (kind, fields) in [
+        ("input.accepted", json!({"input": "i121", "content": content, "by": "ada"})),
+        ("run.started", json!({"run": "r121", "trigger": "user"})),
+        ("turn.started", json!({"turn": "t121", "iteration": 1, "inputs": ["i121"]})),
+        (
+            "call.proposed",
+            json!({"call": "c1", "turn": "t121", "tool": "run_shell", "input": input}),
+        ),
+        (
+            "approval.requested",
+            json!({"approval": "a1", "call": "c1", "tool": "run_shell", "input": input,
+                "summary": "Run make", "reason": "commands are asked", "binds": "x", "rules": []}),
+        ),
+    ] {
+        add_fact(facts, kind, &fields);
+    }
+}
+
+#[test]
+fn c2_what_waits_for_a_person_can_be_answered_before_and_after_earlier_entries_come() {
+    for comes_first in [false, true] {
+        let mut facts = journal();
+        add_question(&mut facts);
+        let known = facts.len();
+        let mut face = Face::shut(80, 24);
+        face.opened(known as u64);
+        let (before, after) = facts.split_at(1 + 5 * RUNS_BEFORE);
+        let earlier = UiUpdate::Earlier(before.to_vec());
+        face.news(&UiUpdate::Settled(Box::new(settled(before))));
+        tell(&mut face, after);
+        assert!(face.shot().contains("Run make"), "it is asked at once");
+        if comes_first {
+            face.news(&earlier);
+            assert!(face.shot().contains("Run make"), "it is still asked");
+        }
+        face.wait(1_000);
+        face.wished();
+        face.press(KeyCode::Char('y'));
+        assert_eq!(face.wished(), decided(Decision::Once, None), "{comes_first}");
+        if !comes_first {
+            face.news(&earlier);
+        }
+        let answered = json!({"approval": "a1", "call": "c1", "decision": "once", "by": "ada"});
+        add_fact(&mut facts, "approval.resolved", &answered);
+        let result = json!([{"type": "text", "text": "made"}]);
+        let done = json!({"call": "c1", "tool": "run_shell", "ok": true, "summary": "1 line",
+            "result": result, "confirmed": false, "bytes": 4, "duration_ms": 1});
+        add_fact(&mut facts, "call.finished", &done);
+        tell(&mut face, &facts[known..]);
+        let found = entries(&face);
+        assert_eq!(found.iter().filter(|entry| entry.contains("Run it.")).count(), 1);
+        let is_done = |entry: &String| entry.contains("stage: Done");
+        assert!(found.iter().any(is_done), "its own row is told how it ended: {found:?}");
+        let place = |words: &str| found.iter().position(|entry| entry.contains(words));
+        let (first, later) = (place("question 1."), place("question 41."));
+        assert!(first.is_some() && first < later, "{first:?} stands above {later:?}");
+    }
 }

@@ -222,6 +222,11 @@ impl SessionController {
 
     /// A run ended, or the old facts are all told.
     async fn handle_session_change(&mut self, shown: &Arc<ShownSession>) {
+        // Runs that ended long ago come to rest while the old facts are told. How the session stands is looked
+        // at once, at the last of them: a run that stopped is not seen before.
+        if !shown.is_told() {
+            return;
+        }
         if std::mem::take(&mut self.goes_on)
             && !shown.read_state(SessionState::is_at_rest)
             && shown.running_session().is_none()

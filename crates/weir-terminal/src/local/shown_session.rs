@@ -266,7 +266,12 @@ impl ShownSession {
         let _ = seen.wait_for(|_| self.read_state(&wanted)).await;
     }
 
-    /// Waits until its old facts are all told.
+    /// Whether its old facts are all told.
+    pub(super) fn is_told(&self) -> bool {
+        *self.seen.borrow() >= self.known
+    }
+
+    /// Waits until its old facts are all known.
     ///
     /// # Errors
     /// They cannot be: a sentence.

@@ -165,6 +165,33 @@ async fn d9_what_was_read_and_not_answered_goes_on_at_its_writer_when_the_reader
 }
 
 #[tokio::test]
+async fn d5_a_run_that_stopped_goes_on_whatever_ended_before_it() {
+    let answers: String = (1..=12).map(|n| format!("says: Answer {n}.\n\n")).collect();
+    let script = format!(
+        "{answers}says: I write.\ncalls: append_to_file {{\"path\": \"a.txt\", \"content\": \"a\\n\"}}\n\n\
+         says: It is written.\n"
+    );
+    let house = house(&script, "");
+    let mut first = house.start_face(&[], &[]);
+    for n in 1..=12 {
+        first.type_line("Next.");
+        first.until(&format!("Answer {n}."), 1).await;
+    }
+    first.type_line("Write.");
+    first.until("a.txt", 1).await;
+    let id = session(&house);
+    until("it asks", || count(&facts(&house, &id), "approval.requested") == 1).await;
+    first.kill();
+    // The runs that ended are told first, and none of them is the one that stopped.
+    let mut second = house.start_face_at_terminal(&[], &["--resume", &id]);
+    until("it goes on", || count(&facts(&house, &id), "session.resumed") == 1).await;
+    second.until("a.txt", 1).await;
+    second.type_line("yes");
+    second.until("It is written.", 1).await;
+    assert_eq!(text(&house.work().join("a.txt")), "a\n", "once");
+}
+
+#[tokio::test]
 async fn d9_what_others_had_under_way_is_not_gone_on_with_unasked() {
     let script = "says: I write.\ncalls: append_to_file {\"path\": \"a.txt\", \"content\": \"a\\n\"}\n\n\
         says: It is written.\n";

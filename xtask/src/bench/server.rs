@@ -78,10 +78,11 @@ async fn measured(house: &House, load: &Load) -> anyhow::Result<Vec<Row>> {
     let mut served = Served::start(house, &model.address, load.database.as_deref())?;
     let count = load.idle.max(load.streams).div_ceil(SOCKETS_PER_PERSON);
     let people = people(&served, count).await?;
-    // What signing in took and gave back must not hide what sockets take.
+    let mut sessions = sessions(&served, &people, load.idle.max(load.streams)).await?;
+    // What signing in and opening took and gave back must not hide what sockets take.
     served.start_again(house, &model.address, load.database.as_deref())?;
-    let mut rows = idle(&served, &people, load).await?;
-    let sessions = sessions(&served, &people, load.streams).await?;
+    let mut rows = idle(&served, &model, &sessions[..load.idle], load).await?;
+    sessions.truncate(load.streams);
     // Nor what the sockets took what streaming takes.
     served.start_again(house, &model.address, load.database.as_deref())?;
     rows.extend(streaming(&served, &model, &sessions, load).await?);
@@ -128,36 +129,58 @@ async fn sessions(
     made.into_iter().collect()
 }
 
-async fn idle(served: &Served, people: &[Arc<Person>], load: &Load) -> anyhow::Result<Vec<Row>> {
-    let mut listened = Vec::new();
-    for person in people {
-        listened.push((person.clone(), person.open_session(&served.address, &json!({})).await?));
-    }
-    let wanted = (0..load.idle).map(|number| listened[number / SOCKETS_PER_PERSON].clone());
+/// Each socket listens to a session of its own; then one session in a hundred is at work.
+async fn idle(
+    served: &Served,
+    model: &PacedModel,
+    sessions: &[Session],
+    load: &Load,
+) -> anyhow::Result<Vec<Row>> {
     tokio::time::sleep(SETTLE).await;
     let before = served.memory()?;
     let began = Instant::now();
-    let sockets = Idle::open(&served.address, wanted.collect(), AT_ONCE).await?;
+    let mut sockets = Idle::open(&served.address, sessions.to_vec(), AT_ONCE).await?;
     let took = began.elapsed();
     tokio::time::sleep(SETTLE).await;
     let each = (served.memory()? - before) / load.idle.max(1) as f64;
-    ensure!(sockets.all_open().await, "a socket was closed while it was idle");
-    Ok(vec![
+    let used = served.processor_time()?;
+    tokio::time::sleep(SETTLE).await;
+    let used = served.processor_time()?.saturating_sub(used);
+    let rate = used.as_secs_f64() / SETTLE.as_secs_f64() * 100.0;
+    let count = load.idle as f64;
+    let mut rows = vec![
         Row::watched(
             "Q18",
-            "idle sockets, each listening to a session",
-            load.idle as f64,
+            "idle sockets, each listening to a session of its own",
+            count,
             "sockets",
         ),
         Row::at_most("Q18", "memory of each", &[each / 1e3], "kB", 20.0),
         Row::watched("Q18", "idle sockets in a GiB", 1_073_741_824.0 / each.max(1.0), "sockets"),
-        Row::watched(
-            "Q18",
-            "opening one",
-            took.as_secs_f64() * 1e3 / load.idle.max(1) as f64,
-            "ms",
-        ),
-    ])
+        Row::watched("Q18", "processor while all are idle, of one core", rate, "%"),
+        Row::watched("Q18", "opening one", took.as_secs_f64() * 1e3 / count.max(1.0), "ms"),
+    ];
+    let mut working = sockets.take_first(load.idle / 100);
+    working.say_all("go").await?;
+    until_asked(model, load.idle / 100, Instant::now()).await?;
+    model.begin_writing();
+    let told = working.latencies(Duration::from_secs(u64::from(load.seconds)) + PATIENCE).await?;
+    model.hold_writing();
+    let name = "one in a hundred of them at work";
+    rows.push(Row::watched(
+        "Q19",
+        &format!("{name}: added latency p99"),
+        quantile(&told, 0.99),
+        "ms",
+    ));
+    rows.push(Row::watched(
+        "Q19",
+        &format!("{name}: memory of the server"),
+        served.memory()? / 1e6,
+        "MB",
+    ));
+    ensure!(sockets.all_open().await, "a socket was closed while it was idle");
+    Ok(rows)
 }
 
 /// Sessions that all ask, and then all are written to.
@@ -175,8 +198,9 @@ async fn streaming(
     };
     let began = Instant::now();
     let opened = used([Duration::ZERO; 2])?;
+    let asked = model.asked.load(Ordering::SeqCst);
     streams.say_all("go").await?;
-    let asking = until_asked(model, sessions.len(), began).await?;
+    let asking = until_asked(model, asked + sessions.len(), began).await?;
     let [opening, _] = used(opened)?.map(|time| time.as_secs_f64() * 1e3);
     let unused = used([Duration::ZERO; 2])?;
     model.begin_writing();

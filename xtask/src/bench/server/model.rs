@@ -76,13 +76,14 @@ impl PacedModel {
     pub(super) fn begin_writing(&self) {
         self.may_write.send_replace(true);
     }
+
+    /// Whoever asks from now on waits again.
+    pub(super) fn hold_writing(&self) {
+        self.may_write.send_replace(false);
+    }
 }
 
-async fn talk(
-    mut stream: TcpStream,
-    asked: &AtomicUsize,
-    mut pace: Pace,
-) -> anyhow::Result<()> {
+async fn talk(mut stream: TcpStream, asked: &AtomicUsize, mut pace: Pace) -> anyhow::Result<()> {
     stream.set_nodelay(true)?;
     let Pace { rate, seconds, .. } = pace;
     let between = Duration::from_secs(1) / rate;

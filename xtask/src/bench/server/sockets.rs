@@ -63,6 +63,11 @@ impl Idle {
         open_all(address, wanted, at_once).await.map(Idle)
     }
 
+    /// The first of them, to be worked with.
+    pub(super) fn take_first(&mut self, count: usize) -> Streams {
+        Streams(self.0.drain(..count.min(self.0.len())).collect())
+    }
+
     /// Whether none was closed: what came meanwhile is read.
     pub(super) async fn all_open(mut self) -> bool {
         for (_, socket) in &mut self.0 {

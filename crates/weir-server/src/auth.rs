@@ -3,10 +3,8 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::{HeaderMap, header};
-use tokio::sync::broadcast;
 use weir_engine::ports::{Clock, Records};
 
 use crate::caller::{Caller, CallerCredential, CallerScope};
@@ -26,33 +24,21 @@ pub(crate) mod shelf;
 pub(crate) mod throttle;
 pub(crate) mod tokens;
 pub(crate) mod totp;
+mod watch;
 
 use password::PasswordService;
 use shelf::TypedRecords;
 use tokens::TokenScope;
+use watch::CredentialWatches;
+pub(crate) use watch::{CredentialWatch, RevocationNotice};
 use weir_install::people::{Person, PersonId};
 use weir_install::seal::SecretSeal;
-
-/// Notices of ended sign-ins that may wait for whoever listens; who misses some looks for itself.
-const NOTICES_MAX: usize = 256;
-/// How often a connection that stays open looks whether its sign-in still holds: another replica may
-/// have ended it.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
-
-/// What no longer holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RevocationNotice {
-    /// A sign-in or a token, by the name of its entry.
-    One(String),
-    /// Everything of a person.
-    Person(PersonId),
-}
 
 /// Knows who is at the door.
 pub(crate) struct AuthService {
     pub(crate) shelf: TypedRecords,
     pub(crate) passwords: PasswordService,
-    revoked: broadcast::Sender<RevocationNotice>,
+    watches: CredentialWatches,
 }
 
 impl AuthService {
@@ -62,11 +48,9 @@ impl AuthService {
         clock: Arc<dyn Clock>,
         seal: SecretSeal,
     ) -> AuthService {
-        AuthService {
-            shelf: TypedRecords::new(records, clock).with_seal(seal),
-            passwords: PasswordService::new(),
-            revoked: broadcast::Sender::new(NOTICES_MAX),
-        }
+        let shelf = TypedRecords::new(records, clock).with_seal(seal);
+        let watches = CredentialWatches::new(shelf.clone());
+        AuthService { shelf, passwords: PasswordService::new(), watches }
     }
 
     /// The person who sent these headers, by the cookie of a sign-in, which is given here as it was
@@ -125,8 +109,7 @@ impl AuthService {
 
     /// Tells open connections that something no longer holds.
     pub(crate) fn announce_revocation(&self, what: RevocationNotice) {
-        // Nobody listening is no failure.
-        let _ = self.revoked.send(what);
+        self.watches.announce_revocation(what);
     }
 
     /// Ends every sign-in and token-less connection of a person but `keep`, here and elsewhere.
@@ -147,55 +130,10 @@ impl AuthService {
         Ok(ended)
     }
 
-    /// Whether what `caller` came in by still holds.
-    pub(crate) async fn is_still_valid(&self, caller: &Caller) -> HandlerResult<bool> {
-        let there = match &caller.via {
-            CallerCredential::Cookie { login, .. } => {
-                logins::find_login(&self.shelf, login).await?.is_some()
-            }
-            CallerCredential::Token { token } => {
-                tokens::find_token(&self.shelf, token).await?.is_some()
-            }
-        };
-        Ok(there && self.find_person(caller.person.id.as_str()).await?.is_some())
-    }
-
-    /// Returns when what `caller` came in by no longer holds: for connections that stay open. A
-    /// database that does not answer for long counts as that.
-    pub(crate) async fn wait_until_revoked(&self, caller: &Caller) {
-        let mut notices = self.revoked.subscribe();
-        let mut silent = 0;
-        loop {
-            match self.is_still_valid(caller).await {
-                Ok(true) => silent = 0,
-                Ok(false) => return,
-                Err(_) if silent >= 12 => return,
-                Err(_) => silent += 1,
-            }
-            let named =
-                tokio::time::timeout(LOOK_AGAIN, self.wait_for_notice(&mut notices, caller)).await;
-            if named == Ok(true) {
-                return;
-            }
-        }
-    }
-
-    /// Waits for a notice that may be about `caller`; whether it surely is.
-    async fn wait_for_notice(
-        &self,
-        notices: &mut broadcast::Receiver<RevocationNotice>,
-        caller: &Caller,
-    ) -> bool {
-        let (CallerCredential::Cookie { login: name, .. }
-        | CallerCredential::Token { token: name }) = &caller.via;
-        loop {
-            match notices.recv().await {
-                Ok(RevocationNotice::One(one)) if one == *name => return true,
-                Ok(RevocationNotice::Person(person)) if person == caller.person.id => return true,
-                Ok(_) => {}
-                Err(_) => return false,
-            }
-        }
+    /// Watches whether what `caller` came in by still holds: for connections that stay open. A database
+    /// that does not answer for long counts as no.
+    pub(crate) fn watch_credential(&self, caller: &Caller) -> Arc<CredentialWatch> {
+        self.watches.join_watch(caller)
     }
 }
 

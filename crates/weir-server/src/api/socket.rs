@@ -148,8 +148,9 @@ struct ActiveSubscription {
 
 impl SocketConnection {
     async fn go_on(mut self, mut stream: SplitStream<Socket>) {
-        let (app, caller) = (self.app.clone(), self.caller.clone());
-        let ended = app.auth.wait_until_revoked(&caller);
+        let app = self.app.clone();
+        let watch = app.auth.watch_credential(&self.caller);
+        let ended = watch.wait_until_revoked();
         tokio::pin!(ended);
         let close = tokio::select! {
             close = self.exchange_frames(&mut stream) => close,

@@ -2,6 +2,7 @@
 //! which on a face can show them, where there are many (Q10).
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
@@ -16,7 +17,7 @@ use weir_core::ids::Seq;
 use weir_core::session::SNAPSHOT_FORMAT;
 
 use crate::app::App;
-use crate::caller::Caller;
+use crate::auth::CredentialWatch;
 use crate::chat::{ChatStart, ChatView, FoldedChat};
 use crate::live::{SessionFeed, SessionKey};
 use crate::problem::{HandlerResult, ProblemDetails};
@@ -89,14 +90,16 @@ async fn stream_session_events(
     let CallerSession { owner: CallerSpace { app, caller, space }, meta, .. } = session;
     let listener = app.sessions.listeners().claim_slot(&caller.person.id)?;
     let feed = app.sessions.open_feed(&app, &space, &meta, after)?;
-    let told = SessionEventStream { app, caller, feed, _listener: listener, over: false };
+    let watch = app.auth.watch_credential(&caller);
+    let told = SessionEventStream { app, watch, feed, _listener: listener, over: false };
     let stream = futures::stream::unfold(told, SessionEventStream::next);
     Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(HEARTBEAT).text("here")))
 }
 
 struct SessionEventStream {
     app: App,
-    caller: Caller,
+    /// Of what its listener came in by.
+    watch: Arc<CredentialWatch>,
     feed: SessionFeed,
     _listener: ListenerSlot,
     over: bool,
@@ -109,7 +112,7 @@ impl SessionEventStream {
         }
         let update = tokio::select! {
             update = self.feed.next() => update,
-            () = self.app.auth.wait_until_revoked(&self.caller) => return None,
+            () = self.watch.wait_until_revoked() => return None,
         };
         let (event, over) = match update {
             Ok(None) => return None,

@@ -31,6 +31,7 @@ mod fuzz;
 mod guest;
 mod hook;
 mod idle;
+mod inputs;
 mod made;
 mod mismatch;
 mod narrow;
@@ -59,6 +60,7 @@ pub use edit::{
 pub use file::{insert, key_text, read_text};
 pub(crate) use guest::{narrower_mode, restrict_guest_config};
 pub use hook::ConfiguredHook;
+pub(crate) use inputs::ConfigInputs;
 pub use made::{
     BrowserSettings, MadeValue, MadeValues, SettingScope, check_browser_value as check_made,
 };
@@ -220,16 +222,23 @@ impl ConfigFiles {
         path: &Path,
         origin: fn(PathBuf, u32) -> SettingOrigin,
     ) -> anyhow::Result<Option<ConfigLayer>> {
+        let text = self.read_text_of(path)?;
+        text.map(|text| ConfigLayer::parse(path, &text, origin).map_err(usage)).transpose()
+    }
+
+    /// The text of the file at `path`, or what it would be once the draft is written; `None`: there is no
+    /// file.
+    fn read_text_of(&self, path: &Path) -> anyhow::Result<Option<String>> {
         match self.draft.as_ref().filter(|draft| draft.path == path) {
-            Some(draft) => ConfigLayer::parse(path, &draft.text, origin).map(Some).map_err(usage),
-            None => ConfigLayer::read_file(path, origin),
+            Some(draft) => Ok(Some(draft.text.clone())),
+            None => read_text(path).map_err(|why| usage(format!("{}: {why}", path.display()))),
         }
     }
 
     /// The person's own rules for this workspace: whatever else stands in that file is not what it is for.
     fn read_here(&self) -> anyhow::Result<Option<ConfigLayer>> {
         let layer = self.read_layer(&self.here, SettingOrigin::User)?;
-        Ok(layer.map(|layer| ConfigLayer { rules: layer.rules, ..ConfigLayer::default() }))
+        Ok(layer.map(ConfigLayer::into_rules_alone))
     }
 
     /// What the workspace's file and the person's own rules for it forbid or ask about: all that counts
@@ -328,13 +337,7 @@ impl WorkspaceConfig {
         trusted: bool,
         made: &BrowserSettings,
     ) -> anyhow::Result<WorkspaceConfig> {
-        let sources = SourceLayers {
-            user: files.read_layer(&files.user, SettingOrigin::User)?,
-            environment: ConfigLayer::of_environment(environment)?,
-            project: files.read_layer(&files.project, SettingOrigin::Project)?,
-            here: files.read_here()?,
-        };
-        WorkspaceConfig::combine_sources(sources, trusted, made)
+        ConfigInputs::read(files, environment, trusted, made)?.combine()
     }
 
     fn combine_sources(

@@ -14,7 +14,9 @@ use weir_providers::transport::ModelTransport;
 use weir_store::SqliteStore;
 
 use crate::archive;
-use crate::config::{BrowserSettings, ConfigDraft, ConfigFiles, ReadableConfig, WorkspaceConfig};
+use crate::config::{
+    BrowserSettings, ConfigDraft, ConfigFiles, ConfigInputs, ReadableConfig, WorkspaceConfig,
+};
 use crate::declared_server::{DeclaredServer, DeclaredServers};
 use crate::environment::{ProcessEnvironment, WeirFolders};
 use crate::failure::usage;
@@ -22,6 +24,7 @@ use crate::keys::ProviderKeys;
 use crate::loaded_profile::LoadedProfile;
 use crate::model_windows::LocalModelWindows;
 use crate::notifier::Notifier;
+use crate::settings_cache::SettingsCache;
 use crate::trust::{self, WorkspaceTrust};
 
 /// The surroundings of a command.
@@ -40,7 +43,7 @@ pub struct InstallationContext {
     trust: OnceLock<WorkspaceTrust>,
     /// A file of settings as it is to be written, to see what would hold then.
     draft: Option<ConfigDraft>,
-    config: OnceLock<WorkspaceConfig>,
+    config: OnceLock<Arc<WorkspaceConfig>>,
     /// Vendors and models as `config` says.
     pub(crate) catalogue: OnceLock<Arc<ModelCatalogue>>,
     keys: OnceLock<ProviderKeys>,
@@ -68,6 +71,8 @@ pub struct InstallationContext {
     pub transport: Arc<OnceLock<Arc<ModelTransport>>>,
     /// What local servers said of the windows of their models.
     pub windows: Arc<LocalModelWindows>,
+    /// Settings and catalogues that were put together before, for the whole program.
+    pub(crate) settings_cache: Arc<SettingsCache>,
 }
 
 /// The surroundings of a command that only shows something.
@@ -142,6 +147,7 @@ impl InstallationContext {
             serves: None,
             transport: Arc::default(),
             windows: Arc::default(),
+            settings_cache: Arc::default(),
         })
     }
 
@@ -208,6 +214,7 @@ impl InstallationContext {
             serves: self.serves.clone(),
             transport: self.transport.clone(),
             windows: self.windows.clone(),
+            settings_cache: self.settings_cache.clone(),
         })
     }
 
@@ -353,16 +360,9 @@ impl InstallationContext {
         if let Some(config) = self.config.get() {
             return Ok(config);
         }
-        let (files, trusted) = (self.config_files(), self.is_trusted());
-        let mut config = WorkspaceConfig::load_with(
-            &files,
-            &self.environment,
-            trusted,
-            &self.browser_settings(),
-        )?;
-        if self.is_guest() {
-            crate::config::restrict_guest_config(&mut config);
-        }
+        let (files, made) = (self.config_files(), self.browser_settings());
+        let inputs = ConfigInputs::read(&files, &self.environment, self.is_trusted(), &made)?;
+        let config = self.settings_cache.load_config(&inputs, self.is_guest())?;
         for warning in &config.warnings {
             self.notify_once(&format!("warning: {warning}"));
         }
@@ -406,7 +406,7 @@ impl InstallationContext {
     pub fn for_looking(&self) -> anyhow::Result<LookingContext> {
         let ReadableConfig { config, problems } = self.readable_config();
         let cx = InstallationContext {
-            config: OnceLock::from(config),
+            config: OnceLock::from(Arc::new(config)),
             draft: self.draft.clone(),
             ..self.in_folder(&self.folder)?
         };

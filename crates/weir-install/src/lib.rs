@@ -73,6 +73,7 @@ pub mod servers;
 mod session_copies;
 pub mod session_ids;
 pub mod sessions;
+mod settings_cache;
 pub mod spending;
 pub mod telemetry;
 pub mod trust;

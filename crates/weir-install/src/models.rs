@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_core::model::Thinking;
+use weir_core::record::sha256_hex;
 use weir_engine::ports::Model;
 use weir_providers::catalogue::{CatalogueOverrides, ModelCatalogue, ResolvedModel, Vendor};
 use weir_providers::http_model::{ModelEndpoint, http_model};
@@ -41,25 +42,32 @@ pub fn load_catalogue(cx: &InstallationContext) -> anyhow::Result<&ModelCatalogu
     if let Some(made) = cx.catalogue.get() {
         return Ok(made);
     }
-    let made = Arc::new(catalogue_of_settings(cx, settings)?);
+    let made = catalogue_of_settings(cx, settings)?;
     Ok(cx.catalogue.get_or_init(|| made))
 }
 
-/// Vendors and models as these settings say.
+/// Vendors and models as these settings say, put together once in the program for all that say the same.
 ///
 /// # Errors
 /// A provider of the settings is not complete.
 fn catalogue_of_settings(
     cx: &InstallationContext,
     settings: &Settings,
-) -> anyhow::Result<ModelCatalogue> {
-    ModelCatalogue::new(&catalogue_overrides(settings)?).map_err(|error| {
+) -> anyhow::Result<Arc<ModelCatalogue>> {
+    let said = said_of_models(settings);
+    let digest = sha256_hex(said.to_string().as_bytes());
+    if let Some(kept) = cx.settings_cache.catalogues.find(&digest) {
+        return Ok(kept);
+    }
+    let overrides: CatalogueOverrides = serde_json::from_value(said)?;
+    let made = ModelCatalogue::new(&overrides).map_err(|error| {
         let place = cx.config().map(|config| {
             let first = config.set_keys().find(|(key, _)| key.starts_with("providers."));
             first.map(|(_, origin)| format!("{origin}: ")).unwrap_or_default()
         });
         usage(format!("{}{error}", place.unwrap_or_default()))
-    })
+    })?;
+    Ok(cx.settings_cache.catalogues.keep(digest, made))
 }
 
 /// The same without the providers that are not complete, and by name what each of those lacks.
@@ -69,7 +77,7 @@ fn catalogue_of_settings(
 pub(crate) fn catalogue_of_complete_providers(
     settings: &Settings,
 ) -> anyhow::Result<(ModelCatalogue, BTreeMap<String, String>)> {
-    let mut overrides = catalogue_overrides(settings)?;
+    let mut overrides: CatalogueOverrides = serde_json::from_value(said_of_models(settings))?;
     let mut incomplete = BTreeMap::new();
     overrides.providers.retain(|name, given| {
         let providers = BTreeMap::from([(name.clone(), given.clone())]);
@@ -86,11 +94,9 @@ pub(crate) fn catalogue_of_complete_providers(
     Ok((catalogue, incomplete))
 }
 
-fn catalogue_overrides(settings: &Settings) -> anyhow::Result<CatalogueOverrides> {
-    Ok(serde_json::from_value(serde_json::json!({
-        "providers": settings.providers,
-        "models": settings.models,
-    }))?)
+/// What settings say of providers and models.
+fn said_of_models(settings: &Settings) -> serde_json::Value {
+    serde_json::json!({ "providers": settings.providers, "models": settings.models })
 }
 
 /// The transport of this process.

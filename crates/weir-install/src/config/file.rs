@@ -40,19 +40,6 @@ pub(super) struct ConfigLayer {
 }
 
 impl ConfigLayer {
-    /// Reads a file; `None` when there is none.
-    pub(super) fn read_file(
-        path: &Path,
-        origin: fn(PathBuf, u32) -> SettingOrigin,
-    ) -> anyhow::Result<Option<ConfigLayer>> {
-        let text = match read_text(path) {
-            Ok(Some(text)) => text,
-            Ok(None) => return Ok(None),
-            Err(why) => return Err(usage(format!("{}: {why}", path.display()))),
-        };
-        ConfigLayer::parse(path, &text, origin).map(Some).map_err(usage)
-    }
-
     /// Understands the text of a file. The error names file and line.
     pub(super) fn parse(
         path: &Path,
@@ -97,6 +84,11 @@ impl ConfigLayer {
             set(&["limits", "max_tool_calls"], Value::from(number), "WEIR_MAX_TOOL_CALLS");
         }
         Ok((!layer.values.is_empty()).then_some(layer))
+    }
+
+    /// Its rules, and nothing else that it sets.
+    pub(super) fn into_rules_alone(self) -> ConfigLayer {
+        ConfigLayer { rules: self.rules, ..ConfigLayer::default() }
     }
 
     /// The value of a key.

@@ -440,6 +440,11 @@ impl Session {
         if self.tools == with.tools {
             self.tools = with.tools.clone();
         }
+        let (tools, deferred) = (&config.tools, &config.deferred);
+        if Arc::ptr_eq(tools, &with.tools) && Arc::ptr_eq(deferred, &with.deferred) {
+            // Others may hold these settings too, and need no copy of them then.
+            return;
+        }
         let config = Arc::make_mut(config);
         (config.tools, config.deferred) = (with.tools.clone(), with.deferred.clone());
     }

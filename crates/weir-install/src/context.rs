@@ -48,7 +48,7 @@ pub struct InstallationContext {
     pub(crate) catalogue: OnceLock<Arc<ModelCatalogue>>,
     keys: OnceLock<ProviderKeys>,
     store: OnceLock<Arc<SqliteStore>>,
-    pub(crate) profiles: OnceLock<Vec<LoadedProfile>>,
+    pub(crate) profiles: OnceLock<Arc<[LoadedProfile]>>,
     pub(crate) servers: OnceLock<DeclaredServers>,
     /// Servers that an editor brings to the sessions that it opens.
     editor_servers: Arc<[DeclaredServer]>,

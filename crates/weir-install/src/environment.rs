@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::failure::usage;
 
 /// The variables at the start. Read once; nothing else here asks the system.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessEnvironment {
-    variables: BTreeMap<String, OsString>,
+    /// Shared: each context of each session has them.
+    variables: Arc<BTreeMap<String, OsString>>,
 }
 
 impl ProcessEnvironment {
@@ -17,13 +19,13 @@ impl ProcessEnvironment {
     pub fn of_process() -> ProcessEnvironment {
         let named =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-        ProcessEnvironment { variables: named.collect() }
+        ProcessEnvironment { variables: Arc::new(named.collect()) }
     }
 
     /// These and no others.
     pub fn of(variables: &[(&str, &str)]) -> ProcessEnvironment {
         let named = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        ProcessEnvironment { variables: named.collect() }
+        ProcessEnvironment { variables: Arc::new(named.collect()) }
     }
 
     /// The text of a variable that is set and not empty.

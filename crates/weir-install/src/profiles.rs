@@ -4,6 +4,7 @@
 //! widens what the person's settings let pass or chooses the model.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use weir_core::model::Thinking;
@@ -73,10 +74,19 @@ impl InstallationContext {
     /// # Errors
     /// A file of the person's own that cannot be understood.
     pub fn loaded_profiles(&self) -> anyhow::Result<&[LoadedProfile]> {
+        self.shared_profiles().map(|profiles| &**profiles)
+    }
+
+    /// The same, as all folders of the program hold them that have the same.
+    ///
+    /// # Errors
+    /// As [`InstallationContext::loaded_profiles`].
+    pub(crate) fn shared_profiles(&self) -> anyhow::Result<&Arc<[LoadedProfile]>> {
         if let Some(profiles) = self.profiles.get() {
             return Ok(profiles);
         }
-        let profiles = read_all(self)?;
+        let read: Arc<[LoadedProfile]> = read_all(self)?.into();
+        let profiles = self.settings_cache.profiles.share(read, |one, other| one == other);
         Ok(self.profiles.get_or_init(|| profiles))
     }
 }

@@ -6,9 +6,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use weir_engine::equal_parts::EqualParts;
 use weir_providers::catalogue::ModelCatalogue;
 
 use crate::config::{ConfigInputs, WorkspaceConfig, restrict_guest_config};
+use crate::loaded_profile::LoadedProfile;
 
 /// Settings, and catalogues, that are kept beyond whoever uses them.
 const KEPT_MAX: usize = 64;
@@ -19,6 +21,8 @@ pub(crate) struct SettingsCache {
     configs: RecentParts<ConfigKey, WorkspaceConfig>,
     /// By the digest of what the settings say of providers and models.
     pub(crate) catalogues: RecentParts<String, ModelCatalogue>,
+    /// Lists of profiles. Their files are read each time, and equal lists are kept once.
+    pub(crate) profiles: EqualParts<[LoadedProfile]>,
 }
 
 /// By which settings are known again.

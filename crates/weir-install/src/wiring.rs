@@ -18,6 +18,7 @@ use weir_core::tool::built_in::BRAIN_KEEPER;
 use weir_core::tool::defer::{self, ToolLoading};
 use weir_core::view::plain::visible_text;
 use weir_engine::engine::{Engine, EngineParts, SNAPSHOT_EVERY, SessionOptions, SessionResources};
+use weir_engine::equal_parts::share_tool_list;
 use weir_engine::host::HostParts;
 use weir_engine::ports::{
     Clock as _, McpServers, Model, Profiles as _, Store, VendorSearch, Worktrees,
@@ -426,6 +427,7 @@ pub fn session_options_with(
         load_session_tools(&toolbox, &profile.profile, permission, &info);
     let limits = spending::limits_with_caps(cx, wishes, &profile, &info)?;
     child::within_depth(Arc::make_mut(&mut tools), 0, &limits);
+    let (tools, deferred) = (share_tool_list(tools), share_tool_list(deferred));
     let rules = session_rules(cx, &workspace, wishes, kept)?;
     check_names(cx, &rules, &profile, &toolbox)?;
     let guards = guards::session_guards(config, kept, SystemClock::default().now());

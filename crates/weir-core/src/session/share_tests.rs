@@ -42,3 +42,12 @@ fn q18_what_a_journal_told_is_shared_with_what_the_program_has_only_where_it_is_
         assert_eq!(Arc::ptr_eq(&session.tools, &program.tools), shared);
     }
 }
+
+#[test]
+fn q18_settings_whose_tools_are_shared_already_are_not_copied() {
+    let told = Arc::new(settings(&["look"]));
+    let mut session = Session::new(SessionId::new("s"));
+    (session.tools, session.config) = (told.tools.clone(), Some(told.clone()));
+    session.share_tools(&SessionConfig { system: "another".into(), ..(*told).clone() });
+    assert!(session.config().is_some_and(|kept| Arc::ptr_eq(kept, &told)));
+}

@@ -7,6 +7,7 @@ use weir_core::ids::{Seq, Timestamp};
 use weir_core::record::Record;
 
 use super::StoreError;
+use crate::openings::read_event;
 
 /// A fact as readers get it.
 #[derive(Debug, Clone)]
@@ -21,11 +22,9 @@ pub struct PublishedFact {
 
 /// Reads the fact in a record.
 pub fn fact_of(record: &Record) -> Result<PublishedFact, StoreError> {
-    let event = Event::from_payload(&record.kind, &record.payload).map_err(|error| {
-        StoreError::Damaged {
-            what: format!("fact {} of session {}", record.seq, record.session),
-            why: error.to_string(),
-        }
+    let event = read_event(&record.kind, &record.payload).map_err(|error| StoreError::Damaged {
+        what: format!("fact {} of session {}", record.seq, record.session),
+        why: error.to_string(),
     })?;
-    Ok(PublishedFact { seq: record.seq, ts: record.ts, event: Arc::new(event) })
+    Ok(PublishedFact { seq: record.seq, ts: record.ts, event })
 }

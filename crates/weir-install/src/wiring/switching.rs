@@ -52,7 +52,7 @@ pub(super) struct SessionProfiles {
     cx: InstallationContext,
     wishes: SessionOverrides,
     toolbox: Arc<Toolbox>,
-    loaded: Vec<LoadedProfile>,
+    loaded: Arc<[LoadedProfile]>,
     /// What the system prompt is made of, beside the profile.
     base: PromptScene,
     /// Models that profiles name, made when first needed: connections are not for nothing.
@@ -69,7 +69,7 @@ impl SessionProfiles {
         wishes: &SessionOverrides,
         toolbox: &Arc<Toolbox>,
     ) -> anyhow::Result<Self> {
-        let narrowed = |loaded: &LoadedProfile| LoadedProfile {
+        let narrow = |loaded: &LoadedProfile| LoadedProfile {
             profile: super::mcp::without_unnamed_servers(
                 wishes.narrow_profile(loaded.profile.clone()),
                 &loaded.mcp_servers,
@@ -77,8 +77,11 @@ impl SessionProfiles {
             ),
             ..loaded.clone()
         };
+        let all = cx.shared_profiles()?;
+        let narrowed: Vec<LoadedProfile> = all.iter().map(narrow).collect();
         Ok(SessionProfiles {
-            loaded: cx.loaded_profiles()?.iter().map(narrowed).collect(),
+            // Most sessions have all tools of each: they need no copies.
+            loaded: if narrowed == **all { all.clone() } else { narrowed.into() },
             cx: cx.in_folder(&cx.folder)?,
             wishes: SessionOverrides { profile: None, ..wishes.clone() },
             toolbox: toolbox.clone(),

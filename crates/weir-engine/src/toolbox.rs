@@ -20,14 +20,24 @@ const SCHEMA_ERRORS_TOLD: usize = 3;
 /// All tools of an engine, or of one session of it: the built-in ones, which never change, and those
 /// that came later (foreign servers, plugins, tools made at run time).
 pub struct Toolbox {
-    tools: Vec<Arc<dyn Tool>>,
-    by_name: HashMap<String, usize>,
+    built_in: Arc<BuiltInTools>,
     added: RwLock<BTreeMap<String, Arc<dyn Tool>>>,
     /// Tools with nothing behind them: no session begins with them.
     idle: BTreeSet<String>,
-    /// Compiled when first needed: a schema costs more to compile than most calls to run.
-    validators: Mutex<HashMap<String, Arc<jsonschema::Validator>>>,
+    /// Of the tools that were added.
+    validators: Validators,
 }
+
+/// The tools that never change, held once by a box and all of its copies (Q18).
+struct BuiltInTools {
+    tools: Vec<Arc<dyn Tool>>,
+    by_name: HashMap<String, usize>,
+    validators: Validators,
+}
+
+/// Schemas by the name of their tool, compiled when first needed: a schema costs more to compile than most
+/// calls to run.
+type Validators = Mutex<HashMap<String, Arc<jsonschema::Validator>>>;
 
 impl std::fmt::Debug for Toolbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -56,12 +66,12 @@ impl Toolbox {
                 return Err(DuplicateTool { name });
             }
         }
+        let built_in = BuiltInTools { tools, by_name, validators: Mutex::default() };
         Ok(Toolbox {
-            tools,
-            by_name,
+            built_in: Arc::new(built_in),
             added: RwLock::default(),
             idle: BTreeSet::new(),
-            validators: Mutex::new(HashMap::new()),
+            validators: Mutex::default(),
         })
     }
 
@@ -74,16 +84,16 @@ impl Toolbox {
         self
     }
 
-    /// The same tools in a box of their own: what is added to one is not in the other.
+    /// The same tools in a box of their own: what is added to one is not in the other. It costs little: what
+    /// never changes is not copied.
     #[must_use]
     pub fn copy(&self) -> Toolbox {
         let added = self.added.read().unwrap_or_else(PoisonError::into_inner).clone();
         Toolbox {
-            tools: self.tools.clone(),
-            by_name: self.by_name.clone(),
+            built_in: self.built_in.clone(),
             added: RwLock::new(added),
             idle: self.idle.clone(),
-            validators: Mutex::new(HashMap::new()),
+            validators: Mutex::default(),
         }
     }
 
@@ -93,7 +103,7 @@ impl Toolbox {
     /// It would take the name of a built-in tool.
     pub fn add(&self, tool: Arc<dyn Tool>) -> Result<(), DuplicateTool> {
         let name = tool.spec().name.clone();
-        if self.by_name.contains_key(&name) {
+        if self.built_in.by_name.contains_key(&name) {
             return Err(DuplicateTool { name });
         }
         self.validators.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
@@ -109,8 +119,8 @@ impl Toolbox {
 
     /// The tool of this name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        if let Some(at) = self.by_name.get(name) {
-            return Some(self.tools[*at].clone());
+        if let Some(at) = self.built_in.by_name.get(name) {
+            return Some(self.built_in.tools[*at].clone());
         }
         self.added.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
@@ -118,7 +128,7 @@ impl Toolbox {
     /// All of them: the built-in ones in the order of their list, then the others by name.
     pub fn all_tools(&self) -> Vec<Arc<dyn Tool>> {
         let added = self.added.read().unwrap_or_else(PoisonError::into_inner);
-        self.tools.iter().chain(added.values()).cloned().collect()
+        self.built_in.tools.iter().chain(added.values()).cloned().collect()
     }
 
     /// What a profile may see (T3): in the order of the list, so that prompts are stable.
@@ -182,7 +192,11 @@ impl Toolbox {
     }
 
     fn validator(&self, spec: &ToolSpec) -> Result<Arc<jsonschema::Validator>, String> {
-        let mut compiled = self.validators.lock().unwrap_or_else(PoisonError::into_inner);
+        let validators = match self.built_in.by_name.contains_key(&spec.name) {
+            true => &self.built_in.validators,
+            false => &self.validators,
+        };
+        let mut compiled = validators.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(validator) = compiled.get(&spec.name) {
             return Ok(validator.clone());
         }
@@ -270,7 +284,56 @@ fn inspection_of_plan(plan: &CallPlan) -> Inspection {
 
 #[cfg(test)]
 mod tests {
+    use async_trait::async_trait;
+    use serde_json::json;
+    use weir_core::governance::Permit;
+    use weir_core::tool::{RawResult, ToolGroup};
+
     use super::*;
+
+    /// A tool that takes one type of arguments, and is never run.
+    struct Typed(ToolSpec);
+
+    #[async_trait]
+    impl Tool for Typed {
+        fn spec(&self) -> &ToolSpec {
+            &self.0
+        }
+
+        async fn plan_call(&self, _: &Value, _: &ToolContext) -> CallPlan {
+            CallPlan::new(EffectClass::Read, Effects::default(), "Look")
+        }
+
+        async fn run(&self, _: Permit, _: &ToolContext) -> RawResult {
+            RawResult::ok("")
+        }
+    }
+
+    fn typed(name: &str, of: &str) -> Arc<dyn Tool> {
+        let schema = json!({ "type": "object", "properties": { "it": { "type": of } } });
+        Arc::new(Typed(ToolSpec::new(name, "Looks.", ToolGroup::Read, schema)))
+    }
+
+    #[test]
+    fn q18_copies_of_a_box_compile_a_built_in_schema_once_and_each_its_own() {
+        let base = Toolbox::new(vec![typed("look", "string")]).expect("one tool");
+        let (one, other) = (base.copy(), base.copy());
+        one.add(typed("made", "string")).expect("another name");
+        other.add(typed("made", "integer")).expect("another name");
+        let compiled = |toolbox: &Toolbox, name: &str| {
+            let tool = toolbox.get(name).expect("it is there");
+            toolbox.validator(tool.spec()).expect("a schema")
+        };
+        assert!(Arc::ptr_eq(&compiled(&one, "look"), &compiled(&other, "look")));
+        let fits = |toolbox: &Toolbox, it: Value| {
+            let tool = toolbox.get("made").expect("it was added");
+            toolbox.argument_errors(tool.spec(), &json!({ "it": it })).is_none()
+        };
+        assert!(fits(&one, json!("x")) && !fits(&one, json!(1)));
+        assert!(fits(&other, json!(1)) && !fits(&other, json!("x")));
+        assert!(base.get("made").is_none());
+        assert!(one.add(typed("look", "integer")).is_err(), "a built-in name is nobody else's");
+    }
 
     #[test]
     fn u13_what_only_reads_has_nothing_writable_in_ask() {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use weir_core::governance::rules::{Rule, RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::ids::SessionId;
@@ -101,7 +101,17 @@ pub fn new_session_id() -> SessionId {
 
 /// Every tool there is.
 pub fn build_toolbox() -> anyhow::Result<Arc<Toolbox>> {
-    Ok(Arc::new(Toolbox::new(weir_tools::built_in_tools())?))
+    Ok(Arc::new(copy_built_in_toolbox()?))
+}
+
+/// A box of every tool there is: a copy of one of this program, so that sessions share what never changes.
+fn copy_built_in_toolbox() -> anyhow::Result<Toolbox> {
+    static BUILT_IN: OnceLock<Toolbox> = OnceLock::new();
+    if let Some(toolbox) = BUILT_IN.get() {
+        return Ok(toolbox.copy());
+    }
+    let toolbox = Toolbox::new(weir_tools::built_in_tools())?;
+    Ok(BUILT_IN.get_or_init(|| toolbox).copy())
 }
 
 /// Every tool there is; of those with nothing behind them in this workspace no session is told.
@@ -113,7 +123,7 @@ pub async fn build_toolbox_of_workspace(
     workspace: &Arc<Workspace>,
 ) -> anyhow::Result<Arc<Toolbox>> {
     let idle = idle::idle_tool_names(cx, workspace).await?;
-    Ok(Arc::new(Toolbox::new(weir_tools::built_in_tools())?.without_use_for(idle)))
+    Ok(Arc::new(copy_built_in_toolbox()?.without_use_for(idle)))
 }
 
 /// The same for a session with this model: where its vendor is to search and does not, nothing searches.
@@ -127,7 +137,7 @@ async fn build_toolbox_for_model(
     if by_vendor && vendor_search::search_model(cx, model)?.is_none() {
         idle.extend(idle::OF_ENGINES.map(String::from));
     }
-    Ok(Arc::new(Toolbox::new(weir_tools::built_in_tools())?.without_use_for(idle)))
+    Ok(Arc::new(copy_built_in_toolbox()?.without_use_for(idle)))
 }
 
 /// The person on whose behalf this program acts, for audit lines.

@@ -95,6 +95,37 @@ async fn s5_what_is_set_on_the_page_counts_in_the_next_run_and_says_who_set_it()
     assert_eq!(setting(&admin, "limits.max_iterations").await["value"], 9);
 }
 
+#[tokio::test]
+async fn q19_sessions_that_share_settings_are_opened_with_what_files_and_trust_say_by_then() {
+    let config = "[limits]\nmax_iterations = 20\n";
+    let mut served =
+        TestServer::start(ServerSetup { script: TALKS, config, ..ServerSetup::default() }).await;
+    let admin = served.admin().await;
+    let house = &served.house;
+    let opened = async || configured(&admin.facts(&begin(&admin).await).await);
+    for _ in 0..2 {
+        assert!(opened().await.contains("\"max_iterations\":20"));
+    }
+    // As long as before, and as old.
+    let path = house.user_config();
+    let text = house.read(&path).expect("it is there");
+    let old = std::fs::metadata(&path).and_then(|found| found.modified()).expect("a time");
+    house.write(&path, &text.replace("max_iterations = 20", "max_iterations = 21"));
+    let file = std::fs::File::options().write(true).open(&path).expect("it is there");
+    file.set_modified(old).expect("set back");
+    assert!(opened().await.contains("\"max_iterations\":21"));
+
+    let rule = "Web(q19.example.org)";
+    let rules = format!("[permissions]\nallow = [\"{rule}\"]\n");
+    house.write(&house.project_config(), &rules);
+    assert!(!opened().await.contains(rule), "nobody trusts it");
+    house.ok(&["trust", "--yes"]);
+    assert!(opened().await.contains(rule));
+    // Trust ends with another governed file, though that of the settings is as it was.
+    house.write(&house.at("work/.mcp.json"), "{}");
+    assert!(!opened().await.contains(rule));
+}
+
 /// The last settings that a journal has.
 fn configured(facts: &[Value]) -> String {
     let mut has = facts.iter().filter(|fact| fact["config"].is_object());

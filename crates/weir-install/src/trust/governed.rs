@@ -60,11 +60,21 @@ pub struct GovernedFile {
 /// Why this workspace cannot be trusted, and what to do.
 pub fn find_governed_files(workspace: &Path) -> Result<Vec<GovernedFile>, String> {
     let mut walk = GovernedWalk { workspace, place: "", found: Vec::new(), entries: 0, bytes: 0 };
-    for place in PLACES {
+    for place in PLACES.into_iter().filter(|place| may_be_there(workspace, place)) {
         walk.place = place;
         walk.visit_path(place, &mut Vec::new())?;
     }
     Ok(walk.found)
+}
+
+/// Whether there can be something at `place`: one look where the folder that would hold it is not there, as
+/// in most workspaces, in the place of one at each folder above. What cannot be told may be there.
+fn may_be_there(workspace: &Path, place: &str) -> bool {
+    let first = place.split('/').next().unwrap_or(place);
+    match fs::symlink_metadata(workspace.join(first)) {
+        Ok(_) => true,
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    }
 }
 
 /// What the files say.
@@ -268,6 +278,20 @@ mod tests {
             [".weir/config.toml", ".weir/skills/a/SKILL.md", ".weir/skills/b/run.sh", ".mcp.json"];
         assert_eq!(paths(&found), expected);
         assert_eq!(snapshot_files(&found).expect("readable").len(), 4);
+    }
+
+    #[test]
+    fn q19_a_place_that_came_since_the_last_look_is_found() {
+        let (_folder, root) = workspace();
+        let found = || find_governed_files(&root).expect("all is well");
+        for (place, number) in PLACES.iter().zip(1..) {
+            write(&root.join(place).join("file"), "x");
+            assert_eq!(found().len(), number, "{place}");
+        }
+        fs::remove_dir_all(root.join(".weir")).expect("removable");
+        assert_eq!(found().len(), 4);
+        symlink("nowhere", root.join(".weir")).expect("a link");
+        assert_eq!(found().len(), 4, "a link to nothing is nothing");
     }
 
     #[test]

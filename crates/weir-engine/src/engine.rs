@@ -22,7 +22,8 @@ use crate::command_channel::CommandSender;
 pub use crate::error::EngineError;
 use crate::hub::UpdateHub;
 pub use crate::journal::{
-    Loaded, VerifiedRecords, begin_fold, fold_journal, load, read_verified, visit_records,
+    Loaded, VerifiedRecords, begin_fold, fold_journal, load, load_if_any, read_verified,
+    visit_records,
 };
 use crate::ledger::JournalWriter;
 pub use crate::parts::EngineParts;
@@ -128,7 +129,34 @@ impl Engine {
         options: SessionOptions,
     ) -> Result<SessionHandle, EngineError> {
         let lease = self.parts.store.acquire_lease(&id, &self.parts.owner).await?;
-        let loaded = match load(self.parts.store.as_ref(), &id).await {
+        let loaded = load(self.parts.store.as_ref(), &id).await;
+        self.run_loaded(lease, loaded, options).await
+    }
+
+    /// The same of a session that was folded a moment ago, whose journal is then not folded once more: what
+    /// was written since is read.
+    ///
+    /// # Errors
+    /// As [`Engine::resume`].
+    pub async fn resume_loaded(
+        &self,
+        loaded: Loaded,
+        options: SessionOptions,
+    ) -> Result<SessionHandle, EngineError> {
+        let id = loaded.session.id();
+        let lease = self.parts.store.acquire_lease(id, &self.parts.owner).await?;
+        // Only now does nobody else write.
+        let loaded = loaded.catch_up(self.parts.store.as_ref()).await;
+        self.run_loaded(lease, loaded, options).await
+    }
+
+    async fn run_loaded(
+        &self,
+        lease: Lease,
+        loaded: Result<Loaded, EngineError>,
+        options: SessionOptions,
+    ) -> Result<SessionHandle, EngineError> {
+        let loaded = match loaded {
             Ok(loaded) => loaded,
             Err(error) => {
                 self.parts.store.release_lease(&lease).await?;

@@ -19,7 +19,7 @@ use weir_core::input::PersonCommand;
 use crate::engine::{EngineError, EngineParts};
 use crate::family;
 use crate::ports::{Clock, LeaseOwner, Store, StoreError};
-use crate::snapshots::{find_snapshot, read_asks};
+use crate::snapshots::find_snapshot;
 
 mod live;
 mod offline;
@@ -163,9 +163,7 @@ impl<A: SessionAccess> SessionHost<A> {
         }
         let store = self.parts.store.as_ref();
         let known = match find_snapshot(store, id).await? {
-            Some((session, _)) => {
-                SessionState::of_session(&session, &read_asks(store, &session).await?)
-            }
+            Some((session, _)) => SessionState::read_of_session(store, &session).await?,
             None => SessionState::default(),
         };
         let mut view = SessionView::of_journal(id.clone(), known);

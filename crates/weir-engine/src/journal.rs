@@ -40,8 +40,16 @@ pub struct Loaded {
 /// # Errors
 /// There is none, or it cannot be read.
 pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineError> {
+    load_if_any(store, id).await?.ok_or_else(|| no_such_session(id))
+}
+
+/// The same; `None`: there is no such session.
+///
+/// # Errors
+/// It cannot be read.
+pub async fn load_if_any(store: &dyn Store, id: &SessionId) -> Result<Option<Loaded>, EngineError> {
     let Some((session, last)) = find_snapshot(store, id).await? else {
-        return fold_journal(store, id).await;
+        return fold_if_any(store, id).await;
     };
     let first = store.read_records(id, 1, 1).await?;
     let opened = first.first().map(fact_of).transpose()?;
@@ -51,7 +59,7 @@ pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineErr
     }
     (loaded.snapshot, loaded.last) = (last.seq, Some(last));
     loaded.fold_rest(store).await?;
-    Ok(loaded)
+    Ok(Some(loaded))
 }
 
 /// The session as it stands in the fold that is kept of its beginning, where one fits, or one of no facts:
@@ -69,12 +77,17 @@ pub async fn begin_fold(store: &dyn Store, id: &SessionId) -> Result<Session, St
 /// # Errors
 /// There is none, or it cannot be read.
 pub async fn fold_journal(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineError> {
+    fold_if_any(store, id).await?.ok_or_else(|| no_such_session(id))
+}
+
+async fn fold_if_any(store: &dyn Store, id: &SessionId) -> Result<Option<Loaded>, EngineError> {
     let mut loaded = Loaded::from_fold(Session::new(id.clone()));
     loaded.fold_rest(store).await?;
-    if loaded.session.fact_count() == 0 {
-        return Err(EngineError::Session(format!("there is no session {id}")));
-    }
-    Ok(loaded)
+    Ok((loaded.session.fact_count() > 0).then_some(loaded))
+}
+
+fn no_such_session(id: &SessionId) -> EngineError {
+    EngineError::Session(format!("there is no session {id}"))
 }
 
 impl Loaded {
@@ -89,6 +102,20 @@ impl Loaded {
             self.created = fact.ts;
             self.parent.clone_from(&opened.parent);
         }
+    }
+
+    /// What was folded a moment ago, as the journal stands now: with the facts that came since. Where its last
+    /// record is not in its place any more, it is the fold of another journal and all is loaded anew.
+    ///
+    /// # Errors
+    /// As [`load`].
+    pub async fn catch_up(mut self, store: &dyn Store) -> Result<Loaded, EngineError> {
+        let there = store.read_records(self.session.id(), self.session.fact_count(), 1).await?;
+        if there.first().map(|record| &record.hash) != self.last.as_ref().map(|last| &last.hash) {
+            return load(store, self.session.id()).await;
+        }
+        self.fold_rest(store).await?;
+        Ok(self)
     }
 
     /// Folds the facts that the journal has beyond the fold.

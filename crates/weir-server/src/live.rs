@@ -33,7 +33,6 @@ pub(crate) mod watch;
 use crate::session_registry::ServerSessions;
 pub(crate) use crate::session_registry::{ServerSession, SessionKey};
 pub(crate) use feed::SessionFeed;
-use fold::FoldedSession;
 use weir_install::user_space::{SessionContext, SessionPreferences, UserSpace};
 
 /// A session as somebody asks for it: in whose space it is, and which.
@@ -182,9 +181,9 @@ impl ServerSessions {
             Err(StoreError::Held { holder, .. }) => return Ok(SessionLocation::Elsewhere(holder)),
             Err(error) => return Err(error.into()),
         }
-        let FoldedSession { session, state, .. } =
-            fold::load_session_fold(space.store().as_ref(), id).await?;
-        let kept = session.config().cloned();
+        let loaded = fold::load_journal(space.store().as_ref(), id).await?;
+        let (kept, facts) = (loaded.session.config().cloned(), loaded.session.fact_count());
+        let state = SessionState::read_of_session(space.store().as_ref(), &loaded.session).await?;
         let revision = space.revision().await?;
         let own = bound_options::load_bound_options(app, key).await?;
         let preferences = preferences.cloned().map_or_else(
@@ -192,14 +191,14 @@ impl ServerSessions {
             |preferences| bound_options::join_bound_options(preferences, &own),
         );
         let options = space.session_options(&preferences, kept.as_deref()).await?;
-        match engine.resume(id.clone(), options).await {
+        match engine.resume_loaded(loaded, options).await {
             Ok(handle) => {
                 let live = LiveSession::new(handle, state);
                 let server_session =
                     ServerSession::new(live, space.clone(), key.clone()).made_at(revision);
                 let server_session = self.admit_session(app, server_session);
                 // Whoever looks into the journal now finds what the opening changed.
-                server_session.wait_until_begun(session.fact_count()).await;
+                server_session.wait_until_begun(facts).await;
                 Ok(SessionLocation::Here(server_session))
             }
             Err(EngineError::Store(StoreError::Held { holder, .. })) => {

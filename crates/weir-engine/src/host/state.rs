@@ -21,6 +21,7 @@ use super::LiveSession;
 use crate::hub::PublishedFact;
 use crate::journal::visit_records;
 use crate::ports::{Store, StoreError, fact_of};
+use crate::snapshots::read_asks;
 
 /// What commands of a person are about, in one session.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -92,6 +93,17 @@ impl SessionState {
             has_progressed: session.fact_count() > 0,
             ..state
         }
+    }
+
+    /// The same, with what was asked read from the store.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn read_of_session(
+        store: &dyn Store,
+        session: &Session,
+    ) -> Result<SessionState, StoreError> {
+        Ok(SessionState::of_session(session, &read_asks(store, session).await?))
     }
 
     /// The same at the moment in which the session is taken up.

@@ -3,6 +3,7 @@
 
 mod embed;
 mod examples;
+mod loaded;
 mod undo;
 mod workspace_changes;
 mod workspace_confine;

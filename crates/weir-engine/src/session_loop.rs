@@ -13,7 +13,6 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
 use weir_core::effect::Effect;
 use weir_core::event::{CallFinished, CancelCause, Event};
 use weir_core::governance::filter::mask_text;
@@ -41,8 +40,10 @@ use crate::worker_context::WorkerContext;
 use crate::workers::{self, EncodingWork, PlannedContents, RunningCall, WorkerOutcome, Workers};
 
 mod letters;
+mod waiting;
 
 use letters::{discard_remote_command, next_mail};
+use waiting::{await_write, on_own_task, wait_until_due};
 
 /// Everything the loop owns. Dropping it ends whatever is in flight.
 pub(crate) struct SessionLoop {
@@ -773,32 +774,5 @@ impl SessionLoop {
         let batch = self.ledger.take_batch(&self.session, blobs);
         let store = self.context.parts.store.clone();
         self.writing = Some(Box::pin(async move { batch.write_to_store(store.as_ref()).await }));
-    }
-}
-
-async fn await_write<T>(writing: &mut Option<BoxFuture<'static, T>>) -> Option<T> {
-    match writing {
-        Some(write) => Some(write.await),
-        None => None,
-    }
-}
-
-/// A worker that streams, on a task of its own: each piece wakes that task, and not the loop with all that
-/// it waits for (Q19). It ends where it stands when this is dropped.
-async fn on_own_task(work: BoxFuture<'static, WorkerOutcome>) -> WorkerOutcome {
-    match AbortOnDropHandle::new(tokio::spawn(work)).await {
-        Ok(outcome) => outcome,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The program ends.
-            Err(_) => std::future::pending().await,
-        },
-    }
-}
-
-async fn wait_until_due(context: &WorkerContext, due: Option<Timestamp>) {
-    match due {
-        Some(due) => context.time.sleep_until(due).await,
-        None => std::future::pending().await,
     }
 }

@@ -70,7 +70,10 @@ async fn q10_a_long_session_is_told_from_a_settled_place_on_and_then_what_stands
     let newest = usize::try_from(second.known - begins).expect("it is a small number");
     let (newest, earlier) = parts.split_at(newest);
     let begins = usize::try_from(begins).expect("it is a small number");
-    assert_eq!(newest, &whole[begins..], "the newest first");
+    let (known, since) = newest.split_at(whole.len() - begins);
+    assert_eq!(known, &whole[begins..], "the newest first");
+    let is_opening = |(_, event): &(Seq, Arc<Event>)| matches!(**event, Event::SessionResumed(_));
+    assert!(since.iter().all(is_opening), "and that it was opened to be looked at: {since:?}");
     assert_eq!(earlier, &whole[..begins], "then those before");
 
     // What is said there is heard and told once.

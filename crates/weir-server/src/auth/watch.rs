@@ -107,11 +107,14 @@ impl CredentialWatch {
     /// Returns when what is watched no longer holds, at the latest [`LOOK_AGAIN`] after that.
     pub(crate) async fn wait_until_revoked(&self) {
         // Looked at by each that begins to wait, and only then: the watch may have looked a moment before
-        // this ended. Notices since it was joined are not missed meanwhile.
-        if matches!(self.credential.still_holds(&self.shelf).await, Ok(false)) {
-            return;
+        // this ended. Notices since it was joined are heard meanwhile, however long the database takes.
+        let looked = tokio::select! {
+            () = self.ended.cancelled() => return,
+            looked = self.credential.still_holds(&self.shelf) => looked,
+        };
+        if !matches!(looked, Ok(false)) {
+            self.ended.cancelled().await;
         }
-        self.ended.cancelled().await;
     }
 }
 
@@ -172,10 +175,13 @@ impl WatchedCredential {
             if tokio::time::timeout(LOOK_AGAIN, self.wait_for_notice(notices)).await == Ok(true) {
                 return;
             }
-            match self.still_holds(shelf).await {
-                Ok(true) => silent = 0,
-                Ok(false) => return,
-                Err(_) => silent += 1,
+            // One look that takes for ever must keep nobody in, and no notice from being heard.
+            match tokio::time::timeout(LOOK_AGAIN, self.still_holds(shelf)).await {
+                Ok(Ok(true)) => silent = 0,
+                Ok(Ok(false)) => return,
+                Ok(Err(_)) => silent += 1,
+                // As long again as was waited for the look.
+                Err(_) => silent += 2,
             }
         }
     }

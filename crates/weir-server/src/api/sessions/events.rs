@@ -2,13 +2,13 @@
 //! which on a face can show them, where there are many (Q10).
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::Query;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
+use futures::future::BoxFuture;
 use http::HeaderMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,6 @@ use weir_core::ids::Seq;
 use weir_core::session::SNAPSHOT_FORMAT;
 
 use crate::app::App;
-use crate::auth::CredentialWatch;
 use crate::chat::{ChatStart, ChatView, FoldedChat};
 use crate::live::{SessionFeed, SessionKey};
 use crate::problem::{HandlerResult, ProblemDetails};
@@ -91,15 +90,16 @@ async fn stream_session_events(
     let listener = app.sessions.listeners().claim_slot(&caller.person.id)?;
     let feed = app.sessions.open_feed(&app, &space, &meta, after)?;
     let watch = app.auth.watch_credential(&caller);
-    let told = SessionEventStream { app, watch, feed, _listener: listener, over: false };
+    let revoked = Box::pin(async move { watch.wait_until_revoked().await });
+    let told = SessionEventStream { app, revoked, feed, _listener: listener, over: false };
     let stream = futures::stream::unfold(told, SessionEventStream::next);
     Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(HEARTBEAT).text("here")))
 }
 
 struct SessionEventStream {
     app: App,
-    /// Of what its listener came in by.
-    watch: Arc<CredentialWatch>,
+    /// Resolves when what its listener came in by no longer holds: one wait for all that is told.
+    revoked: BoxFuture<'static, ()>,
     feed: SessionFeed,
     _listener: ListenerSlot,
     over: bool,
@@ -110,10 +110,7 @@ impl SessionEventStream {
         if self.over {
             return None;
         }
-        let update = tokio::select! {
-            update = self.feed.next() => update,
-            () = self.watch.wait_until_revoked() => return None,
-        };
+        let update = next_unless(&mut self.revoked, self.feed.next()).await?;
         let (event, over) = match update {
             Ok(None) => return None,
             Ok(Some(update)) => {
@@ -133,5 +130,43 @@ impl SessionEventStream {
         };
         self.over = over;
         Some((Ok(event), self))
+    }
+}
+
+/// What `next` gives; `None`: `revoked` resolved. That is looked at first: whoever reads slowly always has
+/// something to be told next, and must not stay in by it.
+async fn next_unless<T>(
+    revoked: &mut BoxFuture<'static, ()>,
+    next: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        () = revoked => None,
+        given = next => Some(given),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn s2_whoever_is_signed_out_is_told_nothing_that_is_ready() {
+        for _ in 0..50 {
+            // A look at the database, which is not answered at once, and then a notice.
+            let (over, heard) = tokio::sync::oneshot::channel::<()>();
+            let mut revoked: BoxFuture<'static, ()> = Box::pin(async move {
+                tokio::task::yield_now().await;
+                let _ = heard.await;
+            });
+            for number in 0..3 {
+                assert_eq!(next_unless(&mut revoked, ready(number)).await, Some(number));
+                tokio::task::yield_now().await;
+            }
+            over.send(()).expect("it waits");
+            assert_eq!(next_unless(&mut revoked, ready(3)).await, None);
+        }
     }
 }

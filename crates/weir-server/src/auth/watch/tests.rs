@@ -26,6 +26,8 @@ struct CountingRecords {
     kept: MemoryRecords,
     lookups: AtomicUsize,
     is_away: AtomicBool,
+    /// Nothing that is looked up is ever answered.
+    is_stuck: AtomicBool,
 }
 
 #[async_trait]
@@ -39,6 +41,9 @@ impl Records for CountingRecords {
         self.lookups.fetch_add(1, Ordering::Relaxed);
         if self.is_away.load(Ordering::Relaxed) {
             return Err(StoreError::Io { doing: "looking".into(), why: "it is away".into() });
+        }
+        if self.is_stuck.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
         }
         self.kept.get(kind, name, now).await
     }
@@ -232,4 +237,23 @@ async fn s2_a_database_that_does_not_answer_for_a_minute_ends_them() {
     let took = house.time_to_end().await;
     assert!(took <= LOOK_AGAIN * SILENT_LOOKS_MAX + Duration::from_millis(100), "{took:?}");
     assert!(took > LOOK_AGAIN * (SILENT_LOOKS_MAX - 2), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn s2_a_database_that_never_answers_keeps_nobody_in_and_no_notice_back() {
+    let mut house = House::new().await;
+    house.connect(CONNECTIONS).await;
+    house.records.is_stuck.store(true, Ordering::Relaxed);
+    // These wait for a first look of their own.
+    house.connect(CONNECTIONS).await;
+    let took = house.time_to_end().await;
+    assert!(took <= LOOK_AGAIN * (SILENT_LOOKS_MAX + 2), "{took:?}");
+
+    house.connect(1).await;
+    sleep(LOOK_AGAIN + LOOK_AGAIN / 2).await;
+    assert!(house.waiting.try_join_next().is_none());
+    let person = house.caller.person.id.clone();
+    house.watches.announce_revocation(RevocationNotice::Person(person));
+    let took = house.time_to_end().await;
+    assert!(took <= LOOK_AGAIN, "{took:?}");
 }

@@ -436,15 +436,22 @@ impl UpdateSubscription {
         self.began_at
     }
 
-    /// The next update; `None` when the session was closed and everything was read.
+    /// The next update; `None` when the session was closed and everything was read, or what is left to be
+    /// read was deleted since.
     ///
     /// # Errors
     /// The journal could not be read for a reader that fell behind.
     pub async fn next(&mut self) -> Result<Option<SessionUpdate>, StoreError> {
         loop {
-            if let Some(fact) = self.behind.pop_front() {
-                self.seen = fact.seq;
-                return Ok(Some(SessionUpdate::Fact(fact)));
+            if !self.behind.is_empty() {
+                // What streamed before the next fact is told before it, also where that is read again.
+                if let Some(signal) = self.take_signal() {
+                    return Ok(Some(signal));
+                }
+                if let Some(fact) = self.behind.pop_front() {
+                    self.seen = fact.seq;
+                    return Ok(Some(SessionUpdate::Fact(fact)));
+                }
             }
             match self.next_available() {
                 NextUpdate::Ready(update) => return Ok(Some(update)),
@@ -452,19 +459,40 @@ impl UpdateSubscription {
                 NextUpdate::Wait => self.reader.wake.notified().await,
                 NextUpdate::Behind => {
                     let from = self.seen + 1;
-                    for record in self.store.read_records(&self.session, from, READ_BATCH).await? {
-                        self.behind.push_back(fact_of(&record)?);
+                    let records = self.store.read_records(&self.session, from, READ_BATCH).await?;
+                    if records.is_empty() {
+                        return self.missing_facts();
+                    }
+                    for record in &records {
+                        self.behind.push_back(fact_of(record)?);
                     }
                 }
             }
         }
     }
 
+    /// What was published is not there any more: asking again would never end.
+    fn missing_facts(&self) -> Result<Option<SessionUpdate>, StoreError> {
+        // A session is closed before it is deleted.
+        if self.hub.is_closed() {
+            return Ok(None);
+        }
+        Err(StoreError::Damaged {
+            what: format!("the journal of {}", self.session),
+            why: format!("fact {} was written and is missing", self.seen + 1),
+        })
+    }
+
+    fn take_signal(&mut self) -> Option<SessionUpdate> {
+        let (at, signal) = lock_mutex(&self.reader.signals).take_after(self.seen)?;
+        self.began_at = at;
+        Some(signal)
+    }
+
     fn next_available(&mut self) -> NextUpdate {
         // A signal whose place is here is the next whatever was published since, so that readers of
         // what streams do not wait for each other.
-        if let Some((at, signal)) = lock_mutex(&self.reader.signals).take_after(self.seen) {
-            self.began_at = at;
+        if let Some(signal) = self.take_signal() {
             return NextUpdate::Ready(signal);
         }
         let state = lock_mutex(&self.hub.state);

@@ -1,6 +1,7 @@
 //! The engine's integration tests: one binary, one module for each part.
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+mod behind;
 mod embed;
 mod examples;
 mod loaded;

@@ -14,6 +14,9 @@ use crate::equal_parts::share_tool_list;
 const OPENED: &str = "session.opened";
 /// Facts that are kept: of the sessions that are being opened at one time.
 const KEPT_MAX: usize = 32;
+/// Longest text of one that is kept, in bytes: some ten times what all tools take. One that is longer is read
+/// anew each time, because what is kept is kept for as long as the program runs.
+const TEXT_BYTES_MAX: usize = 512 << 10;
 
 /// A fact, and the text that it was read from.
 type ReadOpening = (Box<str>, Arc<Event>);
@@ -29,7 +32,8 @@ pub(crate) fn read_event(kind: &str, payload: &str) -> Result<Arc<Event>, EventE
     if kind != OPENED {
         return Event::from_payload(kind, payload).map(Arc::new);
     }
-    if let Some(event) = find_kept(payload) {
+    let may_keep = payload.len() <= TEXT_BYTES_MAX;
+    if may_keep && let Some(event) = find_kept(payload) {
         return Ok(event);
     }
     let mut event = Event::from_payload(kind, payload)?;
@@ -39,6 +43,9 @@ pub(crate) fn read_event(kind: &str, payload: &str) -> Result<Arc<Event>, EventE
         config.deferred = share_tool_list(std::mem::take(&mut config.deferred));
     }
     let event = Arc::new(event);
+    if !may_keep {
+        return Ok(event);
+    }
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     kept.truncate(KEPT_MAX - 1);
     kept.push_front((payload.into(), event.clone()));
@@ -117,6 +124,15 @@ mod tests {
             read_event(OPENED, &payload(&format!("/{number}"), "q19_look")).expect("a fact");
         }
         assert!(KEPT.lock().expect("unpoisoned").len() <= KEPT_MAX);
+    }
+
+    #[test]
+    fn q18_an_opening_that_is_much_too_long_is_not_kept() {
+        let long = payload(&"w".repeat(TEXT_BYTES_MAX), "q18_long");
+        let read = || read_event(OPENED, &long).expect("a fact");
+        assert!(!Arc::ptr_eq(&read(), &read()));
+        assert_eq!(read().payload(), long);
+        assert!(find_kept(&long).is_none());
     }
 
     #[test]

@@ -108,8 +108,23 @@ impl Loaded {
     /// record is not in its place any more, it is the fold of another journal and all is loaded anew.
     ///
     /// # Errors
-    /// As [`load`].
-    pub async fn catch_up(mut self, store: &dyn Store) -> Result<Loaded, EngineError> {
+    /// As [`load`]; or somebody else gave the session other settings meanwhile: whoever made something ready
+    /// by those of a moment ago would put them back.
+    pub async fn catch_up(self, store: &dyn Store) -> Result<Loaded, EngineError> {
+        let known = self.session.config().cloned();
+        let now = self.read_on(store).await?;
+        if now.session.config() == known.as_ref() {
+            return Ok(now);
+        }
+        let id = now.session.id();
+        let why = format!(
+            "the settings of session {id} were changed by somebody else while it was opened; nothing was \
+             done, so try again"
+        );
+        Err(EngineError::Refused(why))
+    }
+
+    async fn read_on(mut self, store: &dyn Store) -> Result<Loaded, EngineError> {
         let there = store.read_records(self.session.id(), self.session.fact_count(), 1).await?;
         if there.first().map(|record| &record.hash) != self.last.as_ref().map(|last| &last.hash) {
             return load(store, self.session.id()).await;

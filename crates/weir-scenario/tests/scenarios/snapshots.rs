@@ -8,10 +8,11 @@ use weir_core::ids::{Seq, SessionId};
 use weir_core::record::Record;
 use weir_core::session::SessionSnapshot;
 use weir_engine::embed::StoreLayer;
-use weir_engine::engine::{Loaded, SNAPSHOT_EVERY, fold_journal, load, read_verified};
+use weir_engine::engine::{EngineError, Loaded, SNAPSHOT_EVERY, fold_journal, load, read_verified};
 use weir_engine::folded::FoldedSession;
 use weir_engine::ports::{Store, StoreError};
 use weir_scenario::long::{Long, Shared, Watch, small};
+use weir_scenario::parse::Setup;
 use weir_scenario::play::Depth;
 
 /// Turns of the run: so many have more facts than are folded without a snapshot, and not twice as many.
@@ -96,6 +97,26 @@ fn q10_a_long_session_is_opened_from_its_snapshot_and_a_proof_reads_every_record
         read_verified(&store, &Long::id()).await.expect("its chain is whole");
         assert_eq!(store.records_read(), facts);
     });
+}
+
+#[test]
+fn q19_what_was_folded_a_moment_ago_is_no_ground_for_putting_settings_back() {
+    let scenario = small(5);
+    let mut long = Long::new(&scenario, Depth::Memory).expect("it can be set up");
+    let watch: Shared<Blind> = Arc::new(Mutex::new(Blind));
+    let mut live = |setup: &Setup| {
+        long.live(setup, &["Read.".into()], &watch).expect("it comes to rest");
+        long.store().clone()
+    };
+    let store = live(&scenario.setup);
+    let load_now = || runtime().block_on(load(store.as_ref(), &Long::id())).expect("a journal");
+    let before = load_now();
+    live(&scenario.setup);
+    let now = runtime().block_on(before.catch_up(store.as_ref())).expect("the same settings");
+    assert_eq!(text_of(&now), text_of(&load_now()), "what came since is read");
+    live(&Setup { permission: Some("plan".into()), ..scenario.setup.clone() });
+    let refused = runtime().block_on(now.catch_up(store.as_ref()));
+    assert!(matches!(refused, Err(EngineError::Refused(_))), "another mode was chosen meanwhile");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use weir_core::effect::Effect;
 use weir_core::event::{CallFinished, CancelCause, Event};
 use weir_core::governance::filter::mask_text;
-use weir_core::ids::{CallId, InputId, RunId, Timestamp};
+use weir_core::ids::{CallId, InputId, RunId};
 use weir_core::input::{EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput};
 use weir_core::message::plain_text;
 use weir_core::session::{CallState, Session, SessionConfig};

@@ -11,7 +11,7 @@ use weir_engine::ports::{ObserverList, ServerBook, Store};
 use weir_engine::workspace::{EditorFiles, Workspace, WorkspaceOptions};
 use weir_providers::catalogue::ModelCatalogue;
 use weir_providers::transport::ModelTransport;
-use weir_store::SqliteStore;
+use weir_store::{SqliteOptions, SqliteStore};
 
 use crate::archive;
 use crate::config::{
@@ -485,7 +485,9 @@ impl InstallationContext {
         if let Some(store) = self.store.get() {
             return Ok(store.clone());
         }
-        let store = Arc::new(SqliteStore::open(&self.dirs.state)?);
+        // A server opens its people's stores itself (`installation`).
+        let options = SqliteOptions { one_session: true, ..SqliteOptions::default() };
+        let store = Arc::new(SqliteStore::open_with(&self.dirs.state, &options)?);
         Ok(self.store.get_or_init(|| store).clone())
     }
 

@@ -154,7 +154,7 @@ impl SqliteStore {
                 let place = place.clone();
                 move || place.connect_reader()
             }),
-            turns: JournalTurns::new(Arc::clone(&counters)),
+            turns: JournalTurns::new(Arc::clone(&counters), options.one_session),
             pause: ChangeMarker::of_pause(state_dir),
             mail: ChangeMarker::of_mail(state_dir),
             agents: ChangeMarker::of_agents(state_dir),
@@ -225,8 +225,8 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Gives `work` a connection: that of the journal's thread as long as nothing else is asked of
-    /// it meanwhile, one of the readers' from then on. Whoever drops this does not want it any more.
+    /// Gives `work` a connection: that of the journal's thread as long as no more is asked of it at once
+    /// than may wait, one of the readers' from then on. Whoever drops this does not want it any more.
     async fn read<T: Send + 'static>(
         &self,
         work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, StoreError> + Send + 'static,

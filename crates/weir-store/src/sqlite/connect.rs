@@ -44,6 +44,9 @@ pub struct SqliteOptions {
     /// Use the slower journal that is safe on network file systems although the folder does not
     /// look like one.
     pub safe_journal: bool,
+    /// A program with one session uses the store: what it reads waits its turn in the journal's thread, and no
+    /// other connection is opened for it while little is wanted at once.
+    pub one_session: bool,
 }
 
 /// Where the database is and how it is spoken to.

@@ -23,7 +23,8 @@ const LINE_BYTES_MAX: usize = 16 << 20;
 /// So long nothing more is read after a line that was refused: whoever sends back what it is answered must
 /// not keep both sides busy.
 const REFUSED_REST: Duration = Duration::from_millis(20);
-/// So long what is left to be said is written when the connection ends: whoever reads no more is not waited for.
+/// So long what is left to be said is written when the connection ends, by whoever writes then: who closed its
+/// input and reads no more would hold the program for ever. Whoever reads at all needs far less.
 const LAST_WORDS_WAIT: Duration = Duration::from_secs(2);
 
 /// A client at two streams. One line is one message.
@@ -220,6 +221,7 @@ where
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
+        let until = Instant::now() + LAST_WORDS_WAIT;
         let ended = self.batches.end_all();
         if !ended.is_empty() {
             let last_words = async {
@@ -230,11 +232,14 @@ where
                 output.write_left().await
             };
             // Who closed both ends hears of nothing any more.
-            if !matches!(tokio::time::timeout(LAST_WORDS_WAIT, last_words).await, Ok(Ok(()))) {
+            if !matches!(tokio::time::timeout_at(until, last_words).await, Ok(Ok(()))) {
                 tracing::debug!("the client did not hear what was done of its last batch");
             }
         }
-        self.output.lock().await.stream = None;
+        // Who still writes then has it, and lets go of it when the connection is given up.
+        if let Ok(mut output) = tokio::time::timeout_at(until, self.output.lock()).await {
+            output.stream = None;
+        }
         Ok(())
     }
 }
@@ -268,5 +273,20 @@ mod tests {
             answers[1]["id"] == 2 && answers[1]["error"]["code"] == INTERNAL_ERROR,
             "{answers}"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn r2_a_client_that_reads_no_more_does_not_hold_the_end_of_its_connection() {
+        let (output, _unread) = tokio::io::duplex(8);
+        let mut lines = LineTransport::new(tokio::io::empty(), output);
+        let done = JsonRpcMessage::response(ServerResult::empty(()), RequestId::Number(1));
+        let writing = tokio::spawn(lines.send(done));
+        tokio::task::yield_now().await;
+        assert!(lines.output.try_lock().is_err(), "the answer is written, and nobody reads it");
+        let begun = Instant::now();
+        let closed = tokio::time::timeout(10 * LAST_WORDS_WAIT, lines.close()).await;
+        closed.expect("it waits no longer").expect("it is closed");
+        assert!(begun.elapsed() < 2 * LAST_WORDS_WAIT, "{:?}", begun.elapsed());
+        writing.abort();
     }
 }

@@ -208,11 +208,12 @@ pub struct RunRemembered {
     pub cost_usd: Option<f64>,
 }
 
-/// A helper model was asked for the person beside all runs (R11): what that used counts for the session, and
-/// for no run.
+/// A helper model was asked beside all runs, or for what a run had no use for any more (R11): what that used
+/// counts for the session, and for no run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HelperAsked {
-    /// What it was asked for: `title`, the name of the chat.
+    /// What it was asked for: `title`, the name of the chat; `judge`, a call that was not judged by the answer,
+    /// since the run was cancelled meanwhile or the call is looked at once more.
     pub work: String,
     /// Tokens of the helper: they count.
     #[serde(default)]

@@ -1,14 +1,14 @@
-//! What comes in: one input, at most one fact of its own. Stale answers record nothing.
+//! What comes in: one input, at most one fact of its own. Stale answers record nothing but what was paid for them.
 
 use std::sync::Arc;
 
 use crate::config::describe_widening;
 use crate::event::{
     ApprovalResolved, CallFinished, CallJudged, CallReconciled, CallUnknown, CancelCause,
-    CancelRequested, CheckpointTaken, Decision, Event, HistoryQuarantined, InputAccepted,
-    InputWithdrawn, LeaseRevoked, ModelFailed, ModelReplied, ModelRequested, ModelRetried,
-    OutputChecked, QuestionAnswered, QuestionAsked, SERVER, SceneSeen, SessionConfigured,
-    SessionOpened, SessionResumed,
+    CancelRequested, CheckpointTaken, Decision, Event, HelperAsked, HistoryQuarantined,
+    InputAccepted, InputWithdrawn, LeaseRevoked, ModelFailed, ModelReplied, ModelRequested,
+    ModelRetried, OutputChecked, QuestionAnswered, QuestionAsked, SERVER, SceneSeen,
+    SessionConfigured, SessionOpened, SessionResumed,
 };
 use crate::event::{
     CondenseReason, ContextCondensing, ContextUncondensed, ProfileSwitched, PromptNote,
@@ -30,7 +30,7 @@ use crate::profile::PermissionMode;
 use crate::tool::built_in::{CARRIER, FOREIGN_CALLER};
 use crate::tool::defer::carried_call;
 use crate::tool::foreign;
-use crate::tool::{CleanResult, Inspection};
+use crate::tool::{CleanResult, Inspection, JudgeUse};
 
 use super::calls::{taken_out_text, unknown_text};
 use super::condense::PendingCondensing;
@@ -257,7 +257,9 @@ impl Session {
                 self.accept_partial_reply(turn, text, thinking)
             }
             EffectAnswer::Inspected { call, inspection } => {
-                self.take_inspection(now, call, inspection)
+                let used = inspection.judge_use;
+                let judged = self.take_inspection(now, call, inspection);
+                judged.or_else(|| self.judge_asked_in_vain(used?))
             }
             EffectAnswer::Saved { call, checkpoint, paths } => {
                 self.unsaved(call)?;
@@ -556,6 +558,14 @@ impl Session {
             }
         }
         Vec::new()
+    }
+
+    /// What the judge model used for a call that is not judged by it: the run was cancelled meanwhile, or the call
+    /// is looked at once more. No other fact says so (R11).
+    fn judge_asked_in_vain(&self, used: JudgeUse) -> Option<Event> {
+        let JudgeUse { usage, cost_usd } = used;
+        let counts = self.config.is_some() && !usage.is_nothing();
+        counts.then(|| HelperAsked { work: "judge".into(), usage, cost_usd }.into())
     }
 
     pub(super) fn accept_inspection(

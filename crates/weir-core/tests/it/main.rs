@@ -2,6 +2,7 @@
 
 mod canary;
 mod dead_ends;
+mod judge_use;
 mod played;
 mod policy;
 mod program_law;

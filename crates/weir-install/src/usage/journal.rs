@@ -29,10 +29,12 @@ const USED_KINDS: &[&str] = &[
     "context.summarised",
     "run.remembered",
     "recipe.planned",
+    "call.judged",
     "call.finished",
     "run.finished",
     "model.retried",
     "model.failed",
+    "helper.asked",
 ];
 
 /// What a journal says as far as it was read.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use weir_core::event::{Event, ModelRetried};
+use weir_core::event::{Event, HelperAsked, ModelRetried};
 use weir_core::ids::TurnId;
 use weir_core::model::FailureClass;
 use weir_core::record::{GENESIS, SessionSnapshot};
@@ -129,4 +129,15 @@ async fn q10_what_a_session_used_is_read_once_and_then_what_came_since() {
         // The record at its place, all of them, and the last once more.
         look(KEEP_EVERY + 3, KEEP_EVERY + 5, how).await;
     }
+}
+
+#[test]
+fn r11_what_a_helper_used_beside_all_runs_is_read_from_the_journal() {
+    let usage = Usage { input: 10, ..Usage::default() };
+    let asked: Event = HelperAsked { work: "title".into(), usage, cost_usd: Some(0.5) }.into();
+    let ts = Timestamp(1_767_367_800_000_000);
+    let mut read = JournalUsage::default();
+    read.apply_record(&fact_record(&SessionId::new("one"), 1, ts, &asked, GENESIS));
+    let day = read.days.get("2026-01-02").expect("it counts to its day");
+    assert_eq!((day.usage, day.cost_usd, day.replies, day.runs), (usage, 0.5, 1, 0));
 }

@@ -9,7 +9,7 @@ use weir_core::session::Session;
 use weir_core::view::wire::fact_record;
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_word;
-use weir_engine::ports::{SessionMeta, UsageFilter};
+use weir_engine::ports::{SessionMeta, UsageFilter, UsageNote, UsageRow};
 use weir_install::sessions::last::read_end;
 use weir_install::sessions::{SessionSummary, WholeSession, transcript};
 use weir_install::usage::journal::JournalUsage;
@@ -92,7 +92,7 @@ pub(in crate::command) fn check_whole_after_folds(
     Ok(())
 }
 
-/// What was used is the same where its fold was kept and read again on the way (Q10).
+/// What was used is the same where its fold was kept and read again on the way (Q10), and all that facts say (R11).
 ///
 /// # Errors
 /// A fold has no form as JSON, or says something else.
@@ -101,7 +101,11 @@ pub(in crate::command) fn check_kept_usage(
     facts: &[PublishedFact],
 ) -> anyhow::Result<()> {
     let (mut whole, mut kept) = (JournalUsage::default(), JournalUsage::default());
+    let (mut session, mut said) = (Session::new(id.clone()), UsageRow::default());
     for fact in facts {
+        session.apply(fact.ts, &fact.event);
+        let notes = UsageNote::notes_for_event(&session, fact.ts, &fact.event);
+        notes.iter().for_each(|note| said.add(note));
         let record = fact_record(id, fact.seq, fact.ts, &fact.event, GENESIS);
         whole.apply_record(&record);
         kept.apply_record(&record);
@@ -111,6 +115,8 @@ pub(in crate::command) fn check_kept_usage(
     let (meta, all) = (meta(id, facts), UsageFilter::default());
     let (whole, kept) = (whole.sum_days(&meta, &all), kept.sum_days(&meta, &all));
     ensure!(whole == kept, "{kept:?} is kept of {whole:?}");
+    let counts = (whole.usage, whole.replies, whole.runs);
+    ensure!(counts == (said.usage, said.replies, said.runs), "{whole:?} is read of {said:?}");
     Ok(())
 }
 

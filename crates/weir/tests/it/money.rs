@@ -118,6 +118,42 @@ fn r11_usage_by_day_model_and_session_with_each_miss_and_its_cost() {
 }
 
 #[test]
+fn r11_what_a_judge_model_used_is_in_every_sum_of_usage() {
+    let house = TestInstallation::new();
+    let judge = "price: input=4 output=20\n\nsays: FITS\nusage: input=500 output=10\n";
+    house.write("judge.script", judge);
+    let used = "usage: input=1000 output=100\n";
+    let write = "write_file {\"path\": \"a.txt\", \"content\": \"new\"}";
+    let judge = house.at("judge.script").display().to_string();
+    house.set_scripted_model(
+        &format!("price: input=2 output=10\n\ncalls: {write}\n{used}\nsays: Written.\n{used}"),
+        &format!("[security]\nvalidate_output = true\n[helpers]\njudge = \"script:{judge}\"\n"),
+    );
+    let output = run(&house, &["--permission", "full", "Write it."]);
+    let ended = finished(&output);
+    assert_eq!((output.status, house.at("work/a.txt").exists()), (0, true), "{output:?}");
+
+    // Two replies of the session's model, and one of the judge.
+    let (all, all_usd) = (json!([2_500, 210, 3, 0]), 2.0 * 0.003 + 0.0022);
+    let check = |row: &Value, counts: &Value, usd: f64| {
+        let found = json!([row["input"], row["output"], row["replies"], row["unpriced"]]);
+        assert_eq!(&found, counts, "{row}");
+        let cost = row["cost_usd"].as_f64().expect("priced");
+        assert!((cost - usd).abs() < 1e-9, "{row}");
+    };
+    let by_day = house.json(&["usage", "--json"]);
+    check(&by_day["total"], &all, all_usd);
+    check(&by_day["rows"][0], &all, all_usd);
+    let by_session = house.json(&["usage", "--by", "session", "--json"]);
+    assert_eq!(by_session["rows"][0]["name"], ended["session"]);
+    check(&by_session["rows"][0], &all, all_usd);
+    let by_model = house.json(&["usage", "--by", "model", "--json"]);
+    assert_eq!(by_model["rows"][1]["name"], "(helper models)", "{by_model}");
+    check(&by_model["rows"][1], &json!([500, 10, 1, 0]), 0.0022);
+    assert!(house.ok(&["usage", "--by", "model"]).contains("(helper models)"));
+}
+
+#[test]
 fn r11_a_cap_refuses_before_anybody_is_asked() {
     let vendor = vendor(50_000, 0);
     let house = house(&vendor, PRICE, "[spending]\nday_usd = 0.05\n");

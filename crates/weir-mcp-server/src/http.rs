@@ -20,8 +20,8 @@ use crate::agent::ServedAgent;
 use crate::batches::{BATCHES_MAX, describe_too_many, describe_wrong_size};
 use crate::handler::McpHandler;
 use crate::http_batches::{
-    BatchAnswers, BatchEntry, answer_with, begins_with_batches, describe_no_batches, read_batch,
-    refuse_batch, split_batch,
+    BatchAnswers, BatchEntry, answer_with, begins_with_batches, describe_no_batches, is_batch,
+    read_batch, refuse_batch, split_batch,
 };
 use crate::http_bodies::{AnswerBody, WholeBody, read_body};
 use crate::messages::{INVALID_REQUEST, refusal_of};
@@ -97,23 +97,31 @@ impl HttpClients {
                 return answer_with(status, refusal.to_string());
             }
         };
-        if let Some(entries) = read_batch(&body) {
-            return self.answer_batch(&head, entries).await;
+        if is_batch(&body) {
+            // Who may send none has nothing of it read.
+            if let Some(refusal) = self.refuse_sender(&head.headers).await {
+                return refusal;
+            }
+            if let Some(entries) = read_batch(&body) {
+                return self.answer_batch(&head, entries).await;
+            }
         }
-        let begins = !head.headers.contains_key(SESSION_ID) && begins_with_batches(&body);
-        let request = Request::from_parts(head, WholeBody::new(body));
-        let answer = self.service.handle(request).await;
-        if begins {
+        // Each message of the revision without a handshake names no connection either, so whether one began is
+        // known from the answer, and only then is it read which revision that has.
+        let beginning = (!head.headers.contains_key(SESSION_ID)).then(|| body.clone());
+        let answer = self.service.handle(Request::from_parts(head, WholeBody::new(body))).await;
+        if let Some(beginning) = beginning
+            && answer.headers().contains_key(SESSION_ID)
+            && begins_with_batches(&beginning)
+        {
             self.note_begun(answer.headers()).await;
         }
         answer.map(AnswerBody::of_one)
     }
 
-    /// Answers several messages at once: each is given on as if it had come alone, in their order.
+    /// Answers several messages at once, of who may send them: each is given on as if it had come alone, in
+    /// their order.
     async fn answer_batch(&self, head: &Parts, entries: Vec<Value>) -> Response<AnswerBody> {
-        if let Some(refusal) = self.refuse_sender(&head.headers).await {
-            return refusal;
-        }
         if let Some(why) = describe_wrong_size(entries.len()) {
             return refuse_batch(&why);
         }

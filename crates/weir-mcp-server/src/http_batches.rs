@@ -27,11 +27,13 @@ pub(crate) enum BatchEntry {
     Refuse(Value),
 }
 
-/// The messages of a request that has several; `None`: it has one, or is no JSON.
+/// Whether a request has several messages, or is no JSON.
+pub(crate) fn is_batch(body: &[u8]) -> bool {
+    body.trim_ascii_start().first() == Some(&b'[')
+}
+
+/// The messages of a request that has several; `None`: it is no JSON.
 pub(crate) fn read_batch(body: &[u8]) -> Option<Vec<Value>> {
-    if body.trim_ascii_start().first() != Some(&b'[') {
-        return None;
-    }
     serde_json::from_slice(body).ok()
 }
 
@@ -178,6 +180,9 @@ mod tests {
     fn r2_a_batch_over_http_is_known_by_its_first_byte() {
         assert_eq!(read_batch(b" \n[1, 2]"), Some(vec![json!(1), json!(2)]));
         assert_eq!(read_batch(b"[]"), Some(Vec::new()));
+        for (body, is_one) in [(" \n[1, 2]", true), ("[", true), ("", false), ("{}", false)] {
+            assert_eq!(is_batch(body.as_bytes()), is_one, "{body}");
+        }
         for body in ["", "{}", "[1", "x[1]"] {
             assert_eq!(read_batch(body.as_bytes()), None, "{body}");
         }

@@ -76,7 +76,8 @@ async fn q10_a_long_session_is_told_from_a_settled_place_on_and_then_what_stands
     assert!(since.iter().all(is_opening), "and that it was opened to be looked at: {since:?}");
     assert_eq!(earlier, &whole[..begins], "then those before");
 
-    // What is said there is heard and told once.
+    // What is said there is heard and told once. Under a name of its own: the first face said `m1`, too.
+    second.names = 1_000;
     second.say("one more").await;
     let (seq, _) = second.fact("input.accepted").await;
     assert!(seq > second.known, "{seq}");

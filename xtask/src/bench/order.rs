@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
@@ -69,8 +69,15 @@ pub(crate) fn order(root: &Path, args: &OrderArgs) -> anyhow::Result<ExitCode> {
     let house = House::build(&traced, &std::env::temp_dir(), TURNS)?;
     let mut order = Order::default();
     // What all runs need comes first, then what only longer ones do.
+    let mut session = String::new();
     for (what, script) in works() {
-        house.run(&script, false).context(what)?;
+        house.run(&script, false).context(what)?.session().clone_into(&mut session);
+        order.add(what, &executed(seen.path(), &binary)?)?;
+    }
+    // And last what only looks at one that ran (Q10).
+    for (what, words) in looks(&session) {
+        let status = house.weir(&words).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+        ensure!(status.success(), "{what} fails: {status}");
         order.add(what, &executed(seen.path(), &binary)?)?;
     }
     let file = root.join(format!("crates/weir/order/{name}.txt"));
@@ -91,6 +98,14 @@ fn works() -> [(&'static str, Script); 2] {
     [
         ("one answer", Arc::new(|_| Reply::Text("It is done.".into()))),
         ("turns that read small and large files", reads),
+    ]
+}
+
+/// What people look at a session with.
+fn looks(session: &str) -> [(&'static str, Vec<&str>); 2] {
+    [
+        ("the end of a session", vec!["sessions", "show", session, "--last", "20"]),
+        ("a session from its beginning", vec!["sessions", "show", session]),
     ]
 }
 

@@ -25,6 +25,8 @@ use sockets::{Idle, Streams};
 
 /// Sockets that one person may have open, with a few left for pages.
 const SOCKETS_PER_PERSON: usize = 90;
+/// People whose sessions are opened before the server ends and begins again with all of them at rest.
+const PEOPLE_AT_ONCE: usize = 20;
 /// Requests under way at once while everything is set up.
 const AT_ONCE: usize = 16;
 /// How long after the last socket memory is looked at.
@@ -78,9 +80,15 @@ async fn measured(house: &House, load: &Load) -> anyhow::Result<Vec<Row>> {
     let mut served = Served::start(house, &model.address, load.database.as_deref())?;
     let count = load.idle.max(load.streams).div_ceil(SOCKETS_PER_PERSON);
     let people = people(&served, count).await?;
-    let mut sessions = sessions(&served, &people, load.idle.max(load.streams)).await?;
-    // What signing in and opening took and gave back must not hide what sockets take.
-    served.start_again(house, &model.address, load.database.as_deref())?;
+    let mut sessions = Vec::new();
+    for people in people.chunks(PEOPLE_AT_ONCE) {
+        let missing = load.idle.max(load.streams) - sessions.len();
+        let count = missing.min(people.len() * SOCKETS_PER_PERSON);
+        sessions.extend(open_sessions(&served, people, count).await?);
+        // What is open has files open, and what signing in and opening took and gave back must not hide
+        // what sockets take.
+        served.start_again(house, &model.address, load.database.as_deref())?;
+    }
     let mut rows = idle(&served, &model, &sessions[..load.idle], load).await?;
     sessions.truncate(load.streams);
     // Nor what the sockets took what streaming takes.
@@ -112,7 +120,7 @@ async fn people(served: &Served, count: usize) -> anyhow::Result<Vec<Arc<Person>
 /// One session: whose, and its id.
 type Session = (Arc<Person>, String);
 
-async fn sessions(
+async fn open_sessions(
     served: &Served,
     people: &[Arc<Person>],
     count: usize,
@@ -161,7 +169,7 @@ async fn idle(
         Row::watched("Q18", "opening one", took.as_secs_f64() * 1e3 / count.max(1.0), "ms"),
     ];
     let mut working = sockets.take_first(load.idle / 100);
-    working.say_all("go").await?;
+    working.say_all("begin").await?;
     until_asked(model, load.idle / 100, Instant::now()).await?;
     model.begin_writing();
     let told = working.latencies(Duration::from_secs(u64::from(load.seconds)) + PATIENCE).await?;

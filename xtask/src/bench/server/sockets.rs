@@ -95,11 +95,11 @@ impl Streams {
         open_all(address, wanted, at_once).await.map(Streams)
     }
 
-    /// Says the same in every session.
+    /// Says the same in every session; what is said twice there counts once.
     pub(super) async fn say_all(&mut self, words: &str) -> anyhow::Result<()> {
         for (number, (id, socket)) in self.0.iter_mut().enumerate() {
             let content = json!([{ "type": "text", "text": words }]);
-            let client_id = format!("bench-{number}");
+            let client_id = format!("{words}-{number}");
             let say =
                 json!({ "type": "say", "session": id, "client_id": client_id, "content": content });
             socket.send(Message::text(say.to_string())).await?;

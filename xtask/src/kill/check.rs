@@ -174,7 +174,11 @@ pub(super) fn effects(
             let what = format!("{} was proposed {} times", call.tag, ids.len());
             findings.push(Finding::new(Fault::EffectDoubled, what));
         }
-        let said = ids.first().map_or(Said::NotStarted, |id| said(journal, id));
+        let said = match ids.first() {
+            Some(id) if tells_bad_exit(journal, id) => Said::Failed,
+            Some(id) => said(journal, id),
+            None => Said::NotStarted,
+        };
         findings.extend(ids.iter().filter_map(|id| answered_once(journal, id)));
         findings.extend(judge(call, said, (&workspace, &witness)));
     }
@@ -221,6 +225,15 @@ fn said(journal: &[Value], call: &str) -> Said {
         };
     }
     said
+}
+
+/// Whether the result of a command says that it did not come to its own end: those that are planned exit with
+/// 0, unless one of their processes, or what confines them, was killed.
+fn tells_bad_exit(journal: &[Value], call: &str) -> bool {
+    let of_call = |fact: &&Value| fact["call"] == call && fact["kind"] == "call.finished";
+    let summaries = journal.iter().filter(of_call).filter_map(|fact| fact["summary"].as_str());
+    let exits = summaries.filter_map(|summary| summary.strip_prefix("Exit code "));
+    exits.filter_map(|rest| rest.split(' ').next()).any(|code| code != "0")
 }
 
 /// A call is started once, or once more for each time that it was found not to have happened; and
@@ -412,5 +425,23 @@ mod tests {
             assert_eq!(found[0].fault, Fault::FactLost);
         }
         assert_eq!(facts(&kept[1..], &[])[0].fault, Fault::BrokenJournal);
+    }
+
+    #[test]
+    fn d7_a_command_that_was_killed_before_its_first_word_is_told_by_its_exit_code() {
+        let finished = |summary: &str| {
+            [
+                serde_json::json!({ "kind": "call.finished", "call": "c1", "ok": true, "summary": summary }),
+            ]
+        };
+        for (summary, bad) in [
+            ("Exit code 1 after 45 ms", true),
+            ("Exit code 137 after 3 s", true),
+            ("Exit code 0 after 45 ms", false),
+            ("Applied the patch to 2 files", false),
+        ] {
+            assert_eq!(tells_bad_exit(&finished(summary), "c1"), bad, "{summary}");
+        }
+        assert!(!tells_bad_exit(&finished("Exit code 1 after 45 ms"), "c2"));
     }
 }

@@ -60,8 +60,12 @@ impl Partner for Editor {
 
     fn hear(&mut self, line: &[u8]) {
         let Ok(line) = serde_json::from_slice::<Value>(line) else { return };
-        if line["method"] == "session/update" {
-            return self.hear_update(&line["params"]["update"]);
+        // What the agent asks has numbers of its own: it answers nothing.
+        match line["method"].as_str() {
+            Some("session/update") => return self.hear_update(&line["params"]["update"]),
+            Some("session/request_permission") => return self.allow_once(&line),
+            Some(_) => return,
+            None => (),
         }
         if let Some(error) = line.get("error") {
             self.told.refusals.push(error.to_string());
@@ -125,6 +129,15 @@ impl Editor {
         }
     }
 
+    /// Says yes: after a call of unknown outcome the next ones are asked about.
+    fn allow_once(&mut self, asked: &Value) {
+        let options = asked["params"]["options"].as_array();
+        let yes = options.into_iter().flatten().find(|option| option["kind"] == "allow_once");
+        let option = yes.map_or(&Value::Null, |option| &option["optionId"]);
+        let outcome = json!({ "outcome": "selected", "optionId": option });
+        self.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": { "outcome": outcome }}));
+    }
+
     fn want_session(&mut self) {
         let folder = &self.folder;
         let (method, params) = match &self.session {
@@ -153,7 +166,10 @@ impl Editor {
     }
 
     fn ask(&mut self, id: u64, method: &str, params: &Value) {
-        let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+    }
+
+    fn send(&mut self, line: &Value) {
         if let Some(stdin) = &mut self.stdin {
             // It may have ended: then its exit says so.
             let _ = writeln!(stdin, "{line}").and_then(|()| stdin.flush());

@@ -21,6 +21,8 @@ pub(crate) mod qr;
 pub(crate) mod secret;
 pub(crate) mod setup;
 pub(crate) mod shelf;
+#[cfg(test)]
+mod still_clock;
 pub(crate) mod throttle;
 pub(crate) mod tokens;
 pub(crate) mod totp;

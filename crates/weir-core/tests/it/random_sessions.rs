@@ -561,22 +561,9 @@ impl Played {
             _ => (),
         }
         let known = TOOLS.iter().any(|(name, _)| *name == call.tool);
-        Inspection {
-            known,
-            nearest: None,
-            invalid: None,
-            fails: self.dice.0.is_multiple_of(11).then(|| "it would fail".to_string()),
-            withheld: None,
-            effects,
-            class,
-            summary: format!("Use {}", call.tool),
-            diff: None,
-            confirm: None,
-            hooks: Vec::new(),
-            own: Vec::new(),
-            judged: None,
-            judge_use: None,
-        }
+        let fails = self.dice.0.is_multiple_of(11).then(|| "it would fail".to_string());
+        let summary = format!("Use {}", call.tool);
+        Inspection { known, fails, ..Inspection::new(class, effects, summary) }
     }
 
     /// The laws, on everything that was recorded.

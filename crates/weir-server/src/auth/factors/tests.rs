@@ -1,108 +1,22 @@
 //! What becomes of somebody's factors, and of the identity provider, when the key of the
 //! installation is another than the one that their secrets were sealed with.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use async_trait::async_trait;
-use weir_core::ids::Timestamp;
-use weir_engine::ports::{Clock, PutOutcome, RecordEntry, Records, StoreError};
+use weir_engine::ports::Records;
 use weir_install::seal::SecretSeal;
+use weir_store::MemoryRecords;
 
 use super::*;
+use crate::auth::still_clock::StillClock;
 use crate::sign_in::oidc;
-
-/// Entries that end with the test; none of them expires.
-#[derive(Default)]
-struct Drawer(Mutex<BTreeMap<(String, String), RecordEntry>>);
-
-impl Drawer {
-    fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<(String, String), RecordEntry>) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-#[async_trait]
-impl Records for Drawer {
-    async fn get(
-        &self,
-        kind: &str,
-        name: &str,
-        _: Timestamp,
-    ) -> Result<Option<RecordEntry>, StoreError> {
-        Ok(self.with(|all| all.get(&(kind.to_owned(), name.to_owned())).cloned()))
-    }
-
-    async fn list(
-        &self,
-        kind: &str,
-        owner: Option<&str>,
-        _: Timestamp,
-    ) -> Result<Vec<RecordEntry>, StoreError> {
-        let fits =
-            |entry: &&RecordEntry| entry.kind == kind && owner.is_none_or(|o| o == entry.owner);
-        Ok(self.with(|all| all.values().filter(fits).cloned().collect()))
-    }
-
-    async fn put(
-        &self,
-        entry: &RecordEntry,
-        expected: Option<u64>,
-    ) -> Result<PutOutcome, StoreError> {
-        let key = (entry.kind.clone(), entry.name.clone());
-        Ok(self.with(|all| {
-            let there = all.get(&key).map_or(0, |entry| entry.version);
-            if expected.is_some_and(|expected| expected != there) {
-                return PutOutcome::Changed(there);
-            }
-            all.insert(key, RecordEntry { version: there + 1, ..entry.clone() });
-            PutOutcome::Kept(there + 1)
-        }))
-    }
-
-    async fn remove(&self, kind: &str, name: &str) -> Result<bool, StoreError> {
-        Ok(self.with(|all| all.remove(&(kind.to_owned(), name.to_owned())).is_some()))
-    }
-
-    async fn remove_owned(&self, _: &str) -> Result<u64, StoreError> {
-        Ok(0)
-    }
-
-    async fn purge(&self, _: Timestamp) -> Result<u64, StoreError> {
-        Ok(0)
-    }
-
-    async fn check_alive(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    async fn wait_for_change(&self) {
-        std::future::pending().await
-    }
-}
-
-/// A clock that stands still.
-struct Still;
-
-#[async_trait]
-impl Clock for Still {
-    fn now(&self) -> Timestamp {
-        Timestamp(1_700_000_000_000_000)
-    }
-
-    async fn sleep_until(&self, _: Timestamp) {}
-
-    fn random_number(&self) -> u64 {
-        0
-    }
-}
 
 /// The same records with the key of the installation as it was, and with another.
 fn shelves() -> (TypedRecords, TypedRecords) {
-    let records: Arc<dyn Records> = Arc::new(Drawer::default());
+    let records: Arc<dyn Records> = Arc::new(MemoryRecords::default());
     let shelf = |key: u8| {
         let seal = SecretSeal::new(&[key; 32]).expect("a key");
-        TypedRecords::new(records.clone(), Arc::new(Still)).with_seal(seal)
+        TypedRecords::new(records.clone(), Arc::new(StillClock)).with_seal(seal)
     };
     (shelf(1), shelf(2))
 }

@@ -7,12 +7,13 @@ use async_trait::async_trait;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Clock, PutOutcome, RecordEntry, Records, StoreError};
+use weir_engine::ports::{PutOutcome, RecordEntry, Records, StoreError};
 use weir_install::people::Person;
 use weir_store::MemoryRecords;
 
 use super::*;
 use crate::auth::setup;
+use crate::auth::still_clock::StillClock;
 use crate::caller::CallerScope;
 
 /// Entries that are looked up: the sign-in and the person.
@@ -86,22 +87,6 @@ impl Records for CountingRecords {
     }
 }
 
-/// A clock that stands still: nothing ends by itself.
-struct Still;
-
-#[async_trait]
-impl Clock for Still {
-    fn now(&self) -> Timestamp {
-        Timestamp(1_700_000_000_000_000)
-    }
-
-    async fn sleep_until(&self, _: Timestamp) {}
-
-    fn random_number(&self) -> u64 {
-        0
-    }
-}
-
 /// One person, signed in once, with connections that wait.
 struct House {
     records: Arc<CountingRecords>,
@@ -113,7 +98,7 @@ struct House {
 impl House {
     async fn new() -> House {
         let records = Arc::new(CountingRecords::default());
-        let shelf = TypedRecords::new(records.clone(), Arc::new(Still));
+        let shelf = TypedRecords::new(records.clone(), Arc::new(StillClock));
         let person = setup::first_person_or_new(&shelf, "ann").await.expect("a person");
         let (address, agent) = (String::new(), String::new());
         let arrival =

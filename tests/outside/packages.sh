@@ -100,6 +100,14 @@ works() {
   [ -s "$1/share/doc/weir/README.md" ]
 }
 
+# server_unit ROOT: the unit of the server starts the program that came with it, as the user that comes, too.
+server_unit() {
+  local unit=$1/usr/lib/systemd/system/weir.service
+  [ "$(sed -n 's/^ExecStart=//p' "$unit")" = "/usr/bin/weir serve" ] && [ -x "$1/usr/bin/weir" ] &&
+    [ "$(sed -n 's/^User=//p' "$unit")" = "$(awk '$1 == "u" { print $2 }' "$1/usr/lib/sysusers.d/weir.conf")" ] &&
+    [ "$(awk '$1 == "d" { print $2, $4 }' "$1/usr/lib/tmpfiles.d/weir.conf")" = "/etc/weir weir" ]
+}
+
 # nothing_left ROOT: no file but those of the system's own books.
 nothing_left() {
   local left
@@ -127,7 +135,7 @@ deb() {
   : >"$scratch/deb/var/lib/dpkg/status"
   dpkg-deb --field "$served/good"/weir_*.deb Depends | grep -q '^libc6 (>= 2\.[0-9]*), ' &&
     timed "the .deb" in_deb --install "$served/good"/weir_*.deb && in_deb --verify weir &&
-    works "$scratch/deb/usr" vendor-completions &&
+    works "$scratch/deb/usr" vendor-completions && server_unit "$scratch/deb" &&
     [ -z "$(find "$scratch/deb/usr" ! -uid "$(id -u)" -o -perm /022)" ] &&
     in_deb --purge weir && nothing_left "$scratch/deb"
 }
@@ -140,7 +148,7 @@ rpm_package() {
   mkdir -p "$scratch/rpm/var/lib/rpm"
   rpm -qp --requires "$served/good"/weir-*.rpm | grep -q '^libc\.so\.6(GLIBC_2' &&
     in_rpm --initdb && timed "the .rpm" in_rpm --install --force-debian --nodeps "$served/good"/weir-*.rpm &&
-    in_rpm --verify --nodeps weir && works "$scratch/rpm/usr" site-functions &&
+    in_rpm --verify --nodeps weir && works "$scratch/rpm/usr" site-functions && server_unit "$scratch/rpm" &&
     in_rpm --erase --nodeps weir && nothing_left "$scratch/rpm"
 }
 

@@ -91,10 +91,15 @@ impl Release {
         self.version.replace('-', "~")
     }
 
+    /// A text of the repository.
+    fn text(&self, path: &str) -> anyhow::Result<String> {
+        let path = self.root.join(path);
+        fs::read_to_string(&path).with_context(|| path.display().to_string())
+    }
+
     /// A template of `deploy/package/`, with each `@NAME@` replaced.
     fn filled(&self, template: &str, values: &[(&str, &str)]) -> anyhow::Result<String> {
-        let path = self.root.join("deploy/package").join(template);
-        let mut text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let mut text = self.text(&format!("deploy/package/{template}"))?;
         for (name, value) in values {
             let mark = format!("@{name}@");
             ensure!(text.contains(&mark), "{template} has no {mark}");

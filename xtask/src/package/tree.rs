@@ -1,6 +1,6 @@
 //! What is installed, as a tree of files: the program, its manual pages, its completions and two texts.
-//! In an archive it lies as it is put below a prefix; in a package below `/usr`. Not here: how a tree is
-//! packed.
+//! In an archive it lies as it is put below a prefix; in a package below `/usr`, with the unit of the server
+//! and the user that it runs as. Not here: how a tree is packed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
@@ -26,6 +26,16 @@ const COMPLETIONS: &[(&str, &str)] = &[
     ("zsh", ZSH),
     ("fish", "share/fish/vendor_completions.d/weir.fish"),
 ];
+/// Where the repository has the unit of the server, and where packages put it: not enabled, not started.
+const UNIT: (&str, &str) = ("deploy/weir.service", "usr/lib/systemd/system/weir.service");
+/// The user that the unit names and the folder of its settings, for `systemd-sysusers` and `systemd-tmpfiles`.
+const SYSTEM_FILES: [(&str, &str); 2] = [
+    ("deploy/package/sysusers.conf", "usr/lib/sysusers.d/weir.conf"),
+    ("deploy/package/tmpfiles.conf", "usr/lib/tmpfiles.d/weir.conf"),
+];
+/// The program in the unit of the repository, for whoever copies both by hand, and in that of a package.
+const PROGRAM_BY_HAND: &str = "/usr/local/bin/weir";
+const PROGRAM_OF_PACKAGE: &str = "/usr/bin/weir";
 /// A program with more commands than this is asked in a circle.
 const PAGES_MAX: usize = 1000;
 
@@ -105,7 +115,20 @@ pub(super) fn stage_for(
     }
     let manual = goal.join("usr").join(MANUAL);
     bytes_of(release.command("gzip").args(["-9", "-n", "-r"]).arg(manual))?;
+    put(goal, UNIT.1, unit_of_package(&release.text(UNIT.0)?)?.as_bytes())?;
+    for (text, place) in SYSTEM_FILES {
+        put(goal, place, release.text(text)?.as_bytes())?;
+    }
     settle(goal, release.epoch)
+}
+
+/// The unit as a package brings it: it starts the program of the package, and its first comment, which tells
+/// where to copy it to, is not needed.
+fn unit_of_package(text: &str) -> anyhow::Result<String> {
+    ensure!(text.contains(PROGRAM_BY_HAND), "{} does not start {PROGRAM_BY_HAND}", UNIT.0);
+    let kept = text.lines().skip_while(|line| line.starts_with('#') || line.is_empty());
+    let text = kept.map(|line| format!("{line}\n")).collect::<String>();
+    Ok(text.replace(PROGRAM_BY_HAND, PROGRAM_OF_PACKAGE))
 }
 
 /// All files below a folder, from there, sorted.
@@ -159,6 +182,14 @@ mod tests {
         assert_eq!(commands_named(page, "weir"), ["mcp-servers", "run"]);
         let page = "weir\\-mcp\\-servers\\-list(1)\nweir\\-run(1)\nsee printf(1)\n";
         assert_eq!(commands_named(page, "weir-mcp-servers"), ["list"]);
+    }
+
+    #[test]
+    fn the_unit_of_a_package_starts_its_program() {
+        let text = "# Copy it.\n\n[Service]\n# Why.\nExecStart=/usr/local/bin/weir serve\n";
+        let unit = unit_of_package(text).expect("a unit");
+        assert_eq!(unit, "[Service]\n# Why.\nExecStart=/usr/bin/weir serve\n");
+        assert!(unit_of_package("[Service]\n").is_err(), "it starts nothing");
     }
 
     #[test]

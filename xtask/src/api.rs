@@ -95,11 +95,13 @@ fn surface_texts(tree: &Tree) -> BTreeMap<String, String> {
     texts.collect()
 }
 
-/// The crates whose manifest says so.
+/// The crates that people embed, which have the readme of the library. The parts of the program are published,
+/// too, for `cargo install weir`, and promise nothing to others.
 fn published_crates(tree: &Tree) -> Vec<&str> {
     let published = tree.texts.iter().filter_map(|text| {
         let krate = text.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
-        text.text.lines().any(|line| line.trim() == "publish = true").then_some(krate)
+        let is_embedded = text.text.lines().any(|line| line.trim() == "readme.workspace = true");
+        is_embedded.then_some(krate)
     });
     published.collect()
 }

@@ -2,7 +2,9 @@
 //! at a server. A new one is a row in the table of `weir-tui` (`decisions`) and its line here. Pure. Not
 //! here: doing it (`local::decisions`, `remote::decisions`).
 
-use weir_tui::link::DecisionKind;
+use serde_json::Value;
+use weir_core::view::plain::visible_text;
+use weir_tui::link::{DecisionKind, DecisionRequest};
 
 /// How what would count is shown before it is decided, and held against what was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +18,10 @@ pub(crate) enum LocalReview {
         /// What is asked.
         question: &'static str,
     },
-    /// An approval of any session.
+    /// An approval or a question of any session.
     Approval,
+    /// A lease of any session.
+    Lease,
 }
 
 /// A decision about what this machine keeps.
@@ -57,12 +61,62 @@ pub(crate) enum RemoteDecision {
     Setting,
     /// What a session asks.
     Approval,
+    /// What an answer for a session allows.
+    Lease,
+}
+
+/// What is asked before an approval or a question of a session is answered so.
+pub(crate) fn answer_question(request: &DecisionRequest) -> String {
+    if request.own_words.is_some() {
+        return "Answer it in these words?".into();
+    }
+    let bounds = request.flags.join(", ").replace("--", "").replace('=', " ");
+    match (request.arguments.get(1).map(String::as_str), bounds.as_str()) {
+        (Some("once"), _) => "Allow it this once?".into(),
+        (Some("session"), "") => "Allow it and what is like it until that session ends?".into(),
+        (Some("session"), bounds) => {
+            format!("Allow it and what is like it in that session ({bounds})?")
+        }
+        (Some("always"), _) => "Allow it and what is like it in that project from now on?".into(),
+        _ => "Deny it?".into(),
+    }
+}
+
+/// The words that answer a question, before the question.
+pub(crate) fn answer_text(words: &str, asked: &str) -> String {
+    let words = words.lines().map(visible_text).collect::<Vec<_>>().join("\n");
+    format!("In your words:\n\n{words}\n\nWhat is asked:\n\n{asked}")
+}
+
+/// What is asked before a lease is revoked.
+pub(crate) const REVOKE_QUESTION: &str = "Revoke it, so that such calls are asked again?";
+
+/// A lease, as text: what it allows, how far, and by whom.
+pub(crate) fn lease_text(session: &str, lease: &Value) -> String {
+    let mut text = format!("Lease {} of session {}\n", lease["lease"], visible_text(session));
+    let mut push = |name: &str, value: &str| {
+        text.push_str(&format!("{name}: {}\n", visible_text(value)));
+    };
+    for rule in lease["rules"].as_array().into_iter().flatten() {
+        let written = rule.as_str().or(rule["rule"].as_str());
+        push("allows", &written.map_or_else(|| rule.to_string(), str::to_owned));
+    }
+    if let Some(name) = lease["grant"]["name"].as_str() {
+        push("allows", name);
+    }
+    match lease["uses_left"].as_u64() {
+        Some(left) => push("calls left", &left.to_string()),
+        None => push("calls left", "any number"),
+    }
+    push("until", lease["until"].as_str().unwrap_or("the end of the session"));
+    push("granted by", lease["by"].as_str().unwrap_or_default());
+    text
 }
 
 /// How a decision is made here.
 pub(crate) fn local_decision(kind: DecisionKind) -> LocalDecision {
     use DecisionKind as Kind;
-    use LocalReview::{Approval, Preview, Printed};
+    use LocalReview::{Approval, Lease, Preview, Printed};
     const REMOVE: &str = "Remove it?";
     const DISABLE: &str = "Disable it?";
     let printed = |words, question| Printed { words, question };
@@ -99,6 +153,7 @@ pub(crate) fn local_decision(kind: DecisionKind) -> LocalDecision {
         Kind::RuleAdd => (&["permissions", "add"], Preview),
         Kind::RuleRemove => (&["permissions", "remove"], Preview),
         Kind::ApprovalAnswer => (&["approvals", "answer"], Approval),
+        Kind::LeaseRevoke => (&["approvals", "revoke"], Lease),
     };
     LocalDecision { words, review }
 }
@@ -128,6 +183,7 @@ pub(crate) fn remote_decision(kind: DecisionKind) -> RemoteDecision {
         Kind::SettingAccept => library("settings", "accept", "Accept it?"),
         Kind::SettingReject => library("settings", "reject", "Reject it?"),
         Kind::ApprovalAnswer => RemoteDecision::Approval,
+        Kind::LeaseRevoke => RemoteDecision::Lease,
         Kind::TrustGrant => {
             RemoteDecision::Rule { question: "Trust this folder's own files, as they are now?" }
         }

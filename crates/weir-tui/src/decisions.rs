@@ -5,6 +5,8 @@
 //!
 //! No row decides by being typed: each first shows what would count, and only a yes to that does it.
 
+mod answer;
+
 /// What must follow a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum VerbArguments {
@@ -20,8 +22,10 @@ enum VerbArguments {
     RuleText,
     /// A key, and a value, which may have blanks in it.
     Setting,
-    /// The id of an approval, and `once`, or `deny` with a reason.
+    /// The id of an approval and an answer to it, or the id of a question and `--text WORDS`.
     Answer,
+    /// A session, and the number of a lease.
+    Lease,
 }
 
 /// A row of the table.
@@ -121,7 +125,9 @@ decisions! {
     /// A rule is taken out of every file that has it.
     RuleRemove = "permissions" "remove" VerbArguments::RuleText, "rule" "Removes a rule";
     /// What another session asks is answered.
-    ApprovalAnswer = "approvals" "answer" VerbArguments::Answer, "id once|deny" "Answers what another session asks";
+    ApprovalAnswer = "approvals" "answer" VerbArguments::Answer, "id once|session|always|deny" "Answers what another session asks";
+    /// What an answer for a session allows is asked again.
+    LeaseRevoke = "approvals" "revoke" VerbArguments::Lease, "session number" "Revokes what an answer allowed";
 }
 
 /// What is to be decided: the kind, and what was named.
@@ -132,7 +138,7 @@ pub struct DecisionRequest {
     /// What it is about, as the command line takes it: a name; a key and a value; `allow` and a rule; an
     /// approval, `deny` and a reason.
     pub arguments: Vec<String>,
-    /// Flags of the command line: `--untrusted`.
+    /// Flags of the command line: `--untrusted`, `--uses=5`.
     pub flags: Vec<String>,
     /// Words of the person in place of those that were proposed, as `--text` takes them.
     pub own_words: Option<String>,
@@ -147,6 +153,11 @@ impl DecisionRequest {
     /// Whether a flag was typed.
     pub fn has_flag(&self, flag: &str) -> bool {
         self.flags.iter().any(|one| one == flag)
+    }
+
+    /// What stands behind a flag that was typed, such as `--uses`.
+    pub fn flag_value(&self, flag: &str) -> Option<&str> {
+        self.flags.iter().find_map(|one| one.strip_prefix(flag)?.strip_prefix('='))
     }
 
     /// As it is typed: `/skills accept release-notes`.
@@ -199,7 +210,6 @@ const ONLY_ON_COMMAND_LINE: &[(&str, &str, &[&str])] = &[
     ("recipes", "recipes", &["add"]),
     ("mcp", "mcp-servers", &["add", "declare", "install", "update", "restart"]),
     ("tools", "tools", &["add"]),
-    ("approvals", "approvals", &["revoke"]),
     ("config", "config", &["get", "edit", "path", "schema"]),
     ("permissions", "permissions", &["explain", "marks", "unmark"]),
 ];
@@ -282,14 +292,11 @@ fn read_arguments(row: &DecisionVerb, text: &str) -> Option<ReadArguments> {
         VerbArguments::Setting => two
             .filter(|(key, _)| !key.starts_with('-'))
             .and_then(|(key, value)| owned(&[key, value])),
-        VerbArguments::Answer => {
-            let (id, answer) = two.filter(|(id, _)| !id.starts_with('-'))?;
-            let (word, reason) = answer.split_once(char::is_whitespace).unwrap_or((answer, ""));
-            match (word, reason.trim()) {
-                ("once", "") | ("deny", "") => owned(&[id, word]),
-                ("deny", reason) => owned(&[id, word, reason]),
-                _ => None,
-            }
+        VerbArguments::Answer => answer::read_answer(text),
+        VerbArguments::Lease => {
+            let (session, number) = two.filter(|(session, _)| !session.starts_with('-'))?;
+            let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+            if is_number { owned(&[session, number]) } else { None }
         }
     }
 }
@@ -419,6 +426,19 @@ mod tests {
                 vec!["s-a1", "deny", "not on a Friday"],
                 vec![],
             ),
+            (
+                "approvals answer s-a1 always",
+                DecisionKind::ApprovalAnswer,
+                vec!["s-a1", "always"],
+                vec![],
+            ),
+            (
+                "approvals answer s-a1 session --uses=5 --for=10m",
+                DecisionKind::ApprovalAnswer,
+                vec!["s-a1", "session"],
+                vec!["--uses=5", "--for=10m"],
+            ),
+            ("approvals revoke s 2", DecisionKind::LeaseRevoke, vec!["s", "2"], vec![]),
         ] {
             let request = asked(line).unwrap_or_else(|| panic!("{line}"));
             assert_eq!(
@@ -484,10 +504,18 @@ mod tests {
             "config set model",
             "config unset",
             "trust remove /etc",
-            "approvals answer s-a1 always",
-            "approvals answer s-a1 session",
             "approvals answer s-a1 once and for all",
+            "approvals answer s-a1 always and everywhere",
+            "approvals answer s-a1 once --uses 5",
+            "approvals answer s-a1 session --uses",
+            "approvals answer s-a1 session --uses=",
+            "approvals answer s-a1 session 5",
+            "approvals answer s-q1 --text",
+            "approvals answer --text yes",
+            "approvals answer s-q1 once --text yes",
             "approvals answer s-a1",
+            "approvals revoke s",
+            "approvals revoke s two",
         ] {
             let (command, rest) = line.split_once(' ').expect("two words");
             let parsed = parse_decision(command, rest);

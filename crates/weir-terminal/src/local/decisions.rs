@@ -9,7 +9,10 @@ use weir_tui::link::{DecisionRequest, DecisionReview, UiUpdate};
 use super::context::LocalContext;
 use super::reports::{CommandPurpose, OwnOutput, run_own_command};
 use super::shown_session::ShownSession;
-use crate::decisions::{LocalDecision, LocalReview, local_decision};
+use crate::decisions::{
+    LocalDecision, LocalReview, REVOKE_QUESTION, answer_question, answer_text, lease_text,
+    local_decision,
+};
 
 /// What came of a decision.
 pub(super) enum DecisionOutcome {
@@ -49,6 +52,7 @@ pub(super) async fn review_decision(
             Ok(plain_review(request, text, question, as_shown))
         }
         LocalReview::Approval => approval(&shown, request).await,
+        LocalReview::Lease => lease(&shown, request).await,
     }
 }
 
@@ -148,7 +152,7 @@ async fn printed(
     run_own_command(shown, &words, CommandPurpose::Look).await?.into_text()
 }
 
-/// An approval, whole, as long as it is open. Its age is no part of it.
+/// An approval or a question, whole, as long as it is open. Its age is no part of it.
 async fn approval(
     shown: &ShownSession,
     request: &DecisionRequest,
@@ -158,21 +162,51 @@ async fn approval(
         words.map(String::from)
     };
     let told = read_json(run_own_command(shown, &show("--json"), CommandPurpose::Look).await?)?;
-    if !told["approval"].is_object() {
-        return Err(usage(
-            "this is a question: answer it in its own session, or by `weir approvals answer ID --text`",
-        ));
+    match (told["approval"].is_object(), &request.own_words) {
+        (false, None) => {
+            let name = request.name();
+            return Err(usage(format!(
+                "this is a question: answer it in words, /approvals answer {name} --text …"
+            )));
+        }
+        (true, Some(_)) => {
+            return Err(usage("this is an approval: answer it with once, session, always or deny"));
+        }
+        (true, None) | (false, Some(_)) => {}
     }
-    if !told["resolved"].is_null() {
+    if !told["resolved"].is_null() || !told["answered"].is_null() {
         return Err(usage("it is answered already: /approvals lists what waits"));
     }
-    let text = run_own_command(shown, &show("--full"), CommandPurpose::Look).await?.into_text()?;
-    let question = match request.arguments.get(1).map(String::as_str) {
-        Some("once") => "Allow it this once?",
-        _ => "Deny it?",
+    let asked = run_own_command(shown, &show("--full"), CommandPurpose::Look).await?.into_text()?;
+    let text = match &request.own_words {
+        Some(words) => answer_text(words, &asked),
+        None => asked,
     };
-    let bound = format!("{:?} {told}", request.arguments);
-    Ok(plain_review(request, text, question, sha256_hex(bound.as_bytes())))
+    let bound = format!("{} {told}", request.typed_line());
+    Ok(plain_review(request, text, &answer_question(request), sha256_hex(bound.as_bytes())))
+}
+
+/// A lease that is not revoked. What is left of it is no part of it.
+async fn lease(shown: &ShownSession, request: &DecisionRequest) -> anyhow::Result<DecisionReview> {
+    let words = ["approvals", "list", "--all", "--json"].map(String::from);
+    let told = read_json(run_own_command(shown, &words, CommandPurpose::Look).await?)?;
+    let (session, number) = (request.name(), request.arguments.get(1));
+    let number = number.and_then(|number| number.parse::<u64>().ok());
+    let is_named = |lease: &&serde_json::Value| {
+        let of_session = lease["session"].as_str().is_some_and(|id| id.starts_with(session));
+        of_session && lease["lease"].as_u64() == number
+    };
+    let found: Vec<&serde_json::Value> =
+        told["leases"].as_array().into_iter().flatten().filter(is_named).collect();
+    let [lease] = found[..] else {
+        return Err(usage(format!(
+            "no lease, or more than one, is named so: {}; /approvals lists them",
+            request.arguments.join(" ")
+        )));
+    };
+    let text = lease_text(lease["session"].as_str().unwrap_or_default(), lease);
+    let bound = format!("{} {}", lease["session"], lease["rules"]);
+    Ok(plain_review(request, text, REVOKE_QUESTION, sha256_hex(bound.as_bytes())))
 }
 
 fn read_json(output: OwnOutput) -> anyhow::Result<serde_json::Value> {

@@ -5,14 +5,17 @@
 use serde_json::{Value, json};
 use weir_core::view::plain::visible_text;
 use weir_install::catalogue::skills::sha256_hex;
-use weir_tui::link::{CommandTicket, DecisionRequest, DecisionReview, UiUpdate};
+use weir_install::duration::parse_time_span;
+use weir_tui::link::{CommandTicket, DecisionKind, DecisionRequest, DecisionReview, UiUpdate};
 
 use super::controller::RequestContext;
 use super::http::{ApiResult, RequestError};
 use super::lists;
 use super::rules;
 use super::settings::{self, WantedSetting};
-use crate::decisions::{RemoteDecision, remote_decision};
+use crate::decisions::{
+    REVOKE_QUESTION, RemoteDecision, answer_question, answer_text, lease_text, remote_decision,
+};
 
 /// Facts among which one is looked for.
 const FACTS_MAX: usize = 1_000;
@@ -55,14 +58,16 @@ fn review_of(request: &DecisionRequest, found: &FoundThing) -> DecisionReview {
         RemoteDecision::Library { question, .. }
         | RemoteDecision::Memory { question, .. }
         | RemoteDecision::Rule { question } => question,
-        RemoteDecision::Approval if request.arguments.get(1).is_some_and(|word| word == "once") => {
-            "Allow it this once?"
-        }
-        RemoteDecision::Approval => "Deny it?",
+        RemoteDecision::Lease => REVOKE_QUESTION,
+        RemoteDecision::Approval => &answer_question(request),
         RemoteDecision::Setting => found.setting.as_ref().map_or("", WantedSetting::question),
     };
     let named = json!([request.typed_line(), found.name, found.hash, found.text]).to_string();
     let (text, editable) = match &request.own_words {
+        // The answer to a question takes nothing's place.
+        Some(words) if request.kind == DecisionKind::ApprovalAnswer => {
+            (answer_text(words, &found.text), None)
+        }
         Some(words) => (shown_with_own_words(words, &found.text), Some(words.clone())),
         None => (found.text.clone(), found.editable.clone()),
     };
@@ -117,12 +122,12 @@ pub(super) async fn make_decision(
             let wanted = rules::wanted_deed(request, found.name.clone());
             rules::make_change(context, &wanted, &found.hash).await?
         }
-        RemoteDecision::Approval => {
-            let decision = request.arguments.get(1).map_or("deny", String::as_str);
-            let reason = request.arguments.get(2);
-            let body = json!({ "decision": decision, "reason": reason });
-            let _: Value = http.post_json(&["approvals", &found.name], &body).await?;
-            format!("{} is answered: {decision}", found.name)
+        RemoteDecision::Approval => give_answer(context, request, &found).await?,
+        RemoteDecision::Lease => {
+            let number = request.arguments.get(1).and_then(|number| number.parse::<u32>().ok());
+            let body = json!({ "lease": number });
+            http.post_json::<()>(&["sessions", &found.name, "revoke"], &body).await?;
+            format!("lease {} of session {} is revoked", body["lease"], found.name)
         }
         RemoteDecision::Setting => match &found.setting {
             Some(wanted) => settings::make_setting(context, wanted).await?,
@@ -130,6 +135,33 @@ pub(super) async fn make_decision(
         },
     };
     Ok(UiUpdate::Decided { ticket, text })
+}
+
+/// Answers an approval, or a question in the person's words.
+async fn give_answer(
+    context: &RequestContext,
+    request: &DecisionRequest,
+    found: &FoundThing,
+) -> ApiResult<String> {
+    let http = &context.http;
+    if let Some(words) = &request.own_words {
+        let body = json!({ "answer": words });
+        http.post_json::<()>(&["questions", &found.name], &body).await?;
+        return Ok(format!("{} is answered", found.name));
+    }
+    let decision = request.arguments.get(1).map_or("deny", String::as_str);
+    let mut body = json!({ "decision": decision, "reason": request.arguments.get(2) });
+    if !request.flags.is_empty() {
+        let uses = request.flag_value("--uses").map(str::parse::<u32>).transpose();
+        let uses = uses.map_err(|_| refused("--uses takes a number of calls"))?;
+        let span = request.flag_value("--for").map(parse_time_span).transpose();
+        let span = span.map_err(refused)?;
+        body["terms"] = json!({ "uses": uses, "for_ms": span.map(|span| span.ms) });
+    }
+    let told: Value = http.post_json(&["approvals", &found.name], &body).await?;
+    // The rule of an answer for the project could not be kept: the answer counts, and this is said.
+    let unkept = told["unkept"].as_str().map(|why| format!("; {why}")).unwrap_or_default();
+    Ok(format!("{} is answered: {decision}{unkept}", found.name))
 }
 
 /// Only where there are some: a server of before knows nothing of them.
@@ -156,12 +188,37 @@ async fn find_thing(context: &RequestContext, request: &DecisionRequest) -> ApiR
         }
         RemoteDecision::Approval => {
             let waiting: Value = context.http.get(&["approvals", request.name()], &[]).await?;
-            if waiting["kind"] != "approval" {
-                return Err(refused("this is a question: answer it in its own session"));
+            match (waiting["kind"] == "approval", &request.own_words) {
+                (false, None) => {
+                    let name = request.name();
+                    return Err(refused(format!(
+                        "this is a question: answer it in words, /approvals answer {name} --text …"
+                    )));
+                }
+                (true, Some(_)) => {
+                    return Err(refused(
+                        "this is an approval: answer it with once, session, always or deny",
+                    ));
+                }
+                (true, None) | (false, Some(_)) => {}
             }
             let name = waiting["id"].as_str().unwrap_or(request.name()).to_owned();
             let (text, hash) = (approval_text(&waiting), String::new());
             Ok(FoundThing::plain_thing(text, name, hash))
+        }
+        RemoteDecision::Lease => {
+            let (session, number) = (request.name(), request.arguments.get(1));
+            let number = number.and_then(|number| number.parse::<u64>().ok());
+            let info: Value = context.http.get(&["sessions", session], &[]).await?;
+            let mut leases = info["leases"].as_array().into_iter().flatten();
+            let lease = leases.find(|lease| lease["lease"].as_u64() == number);
+            let lease = lease.ok_or_else(|| {
+                refused(format!(
+                    "session {session} has no such lease; /approvals lists this session's"
+                ))
+            })?;
+            let hash = lease["rules"].to_string();
+            Ok(FoundThing::plain_thing(lease_text(session, lease), session.to_owned(), hash))
         }
         RemoteDecision::Setting => {
             let wanted = settings::look_at_setting(context, request).await?;

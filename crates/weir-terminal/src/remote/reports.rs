@@ -10,6 +10,7 @@ use super::back;
 use super::controller::{RequestContext, UiCommandOutcome};
 use super::http::{ApiResult, RequestError};
 use super::{decisions, lists};
+use crate::decisions::lease_text;
 use crate::file_text::{MOSAIC, file_text};
 use crate::reports::{RemoteReport, report_source};
 
@@ -124,8 +125,21 @@ async fn approvals_report(context: &RequestContext) -> ApiResult<String> {
         format_bullet(&text_field(one, "id"), about.trim(), &notes.join(" · "))
     };
     let list = format_section("Waits for you", all.iter().map(one), "nothing");
+    let info = fetch_session_info(context).await?.unwrap_or_default();
+    let lease = |lease: &Value| {
+        let text = lease_text(&text_field(&info, "id"), lease);
+        let facts = text.lines().skip(1).collect::<Vec<_>>().join(" · ");
+        format_bullet(&format!("lease {}", lease["lease"]), &facts, "")
+    };
+    let leases = info["leases"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let leases = match leases {
+        [] => String::new(),
+        leases => format_section("Allowed in this session", leases.iter().map(lease), ""),
+    };
     Ok(format!(
-        "{list}\n`/approvals show ID` shows one, `/approvals answer ID once` or `deny` answers it.\n"
+        "{list}{leases}\n`/approvals show ID` shows one; `/approvals answer ID once`, `session`, `always` or \
+         `deny` answers it, and `--text` a question; `/approvals revoke SESSION NUMBER` takes back what an \
+         answer allowed.\n"
     ))
 }
 

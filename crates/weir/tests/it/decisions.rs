@@ -343,9 +343,17 @@ async fn r10_what_another_session_asks_is_answered_from_a_face() {
     face.until(&asked, 1).await;
     face.type_line(&format!("/approvals show {asked}"));
     face.until("echo one > made", 1).await;
-    // What lasts is answered where its rules are seen, and not in passing.
-    face.type_line(&format!("/approvals answer {asked} always"));
-    face.until("Type /approvals answer id once|deny", 1).await;
+    // What lasts is answered with its rules in sight, and by its bounds.
+    face.type_line(&format!("/approvals answer {asked} once and for all"));
+    face.until("Type /approvals answer id once|session|always|deny", 1).await;
+    let lasting = "Allow it and what is like it in that project from now on?";
+    shown_in(&mut face, &format!("/approvals answer {asked} always"), lasting, 1).await;
+    face.type_line("no");
+    face.until("Nothing was changed.", 1).await;
+    let bounded = "Allow it and what is like it in that session (uses 2)?";
+    shown_in(&mut face, &format!("/approvals answer {asked} session --uses 2"), bounded, 1).await;
+    face.type_line("no");
+    face.until("Nothing was changed.", 2).await;
     assert!(house.read(&house.at("work/made")).is_none());
     shown_in(&mut face, &format!("/approvals answer {asked} once"), "Allow it this once?", 1).await;
     face.type_line("yes");
@@ -356,6 +364,59 @@ async fn r10_what_another_session_asks_is_answered_from_a_face() {
     // It is answered: there is nothing left to decide.
     face.type_line(&format!("/approvals answer {asked} deny"));
     face.until("answered already", 1).await;
+    face.type_line("/quit");
+    assert_eq!(face.close_input_until_end().await.status, 0);
+}
+
+#[tokio::test]
+async fn r10_a_question_of_another_session_is_answered_and_a_lease_revoked_from_a_face() {
+    let house = house();
+    let script = "calls: ask_followup_question {\"question\": \"Which colour?\", \"options\": [\"red\", \"blue\"]}\n\n\
+                  calls: write_file {\"path\": \"a.txt\", \"content\": \"blue\"}\n\n\
+                  says: All done.\n";
+    house.write(&house.at("other.script"), script);
+    let model = format!("script:{}", house.at("other.script").display());
+    let run = house.start(&["run", "-m", &model, "--ask-elsewhere", "paint it"]);
+    let question = wait_until("something is asked", || {
+        let all = house.json(&["approvals", "list", "--json"])["questions"].clone();
+        all[0]["question"].as_str().map(str::to_owned).ok_or(all)
+    });
+    let mut face = house.start_face(&[], &[]);
+    face.type_line(&format!("/approvals answer {question} once"));
+    face.until("this is a question: answer it in words", 1).await;
+    let line = format!("/approvals answer {question} --text blue");
+    shown_in(&mut face, &line, "Answer it in these words?", 1).await;
+    assert!(face.text().contains("Which colour?"), "{}", face.text());
+    face.type_line("yes");
+    face.until("is answered", 1).await;
+    let asked = wait_until("it writes", || {
+        let all = waiting(&house);
+        all[0]["approval"].as_str().map(str::to_owned).ok_or(all)
+    });
+    face.type_line(&format!("/approvals answer {asked} --text yes"));
+    face.until("this is an approval", 1).await;
+    let lasting = "Allow it and what is like it in that project from now on?";
+    shown_in(&mut face, &format!("/approvals answer {asked} always"), lasting, 1).await;
+    assert!(face.text().contains("Edit("), "its rule is shown: {}", face.text());
+    face.type_line("no");
+    face.until("Nothing was changed.", 1).await;
+    let bounded = "Allow it and what is like it in that session (for 1h)?";
+    shown_in(&mut face, &format!("/approvals answer {asked} session --for=1h"), bounded, 1).await;
+    face.type_line("yes");
+    face.until("lease 1: Edit(", 1).await;
+    let (status, text) = run.wait_for_end().status_and_text();
+    assert!(status == 0 && text.contains("All done."), "{text}");
+    let leases = house.json(&["approvals", "list", "--all", "--json"])["leases"].clone();
+    let session = leases[0]["session"].as_str().expect("a lease").to_owned();
+    let revoke = format!("/approvals revoke {session} 1");
+    shown_in(&mut face, &revoke, "Revoke it, so that such calls are asked again?", 1).await;
+    assert!(face.text().contains("allows: Edit("), "{}", face.text());
+    face.type_line("yes");
+    face.until("is revoked", 1).await;
+    let leases = house.json(&["approvals", "list", "--all", "--json"])["leases"].clone();
+    assert_eq!(leases, json!([]));
+    face.type_line(&revoke);
+    face.until("no lease, or more than one, is named so", 1).await;
     face.type_line("/quit");
     assert_eq!(face.close_input_until_end().await.status, 0);
 }

@@ -54,6 +54,27 @@ async fn r10_an_attached_face_decides_about_what_the_server_keeps() {
     face.until("is answered: once", 1).await;
     admin.until_status(&id_of(&made), "completed").await;
 
+    // For the rest of that session, within bounds; and what was allowed is taken back.
+    let (_, made) = admin.api("POST", "/api/v1/sessions", Some(json!({}))).await;
+    let session = id_of(&made);
+    said(&admin, &session, "Write a file.").await;
+    let asked = waiting(&admin, "a.txt").await["id"].as_str().expect("an id").to_owned();
+    face.type_line(&format!("/approvals answer {asked} --text yes"));
+    face.until("this is an approval", 1).await;
+    face.type_line(&format!("/approvals answer {asked} session --uses=3 --for 10m"));
+    face.until("in that session (uses 3, for 10m)? Type: yes / no", 1).await;
+    face.type_line("yes");
+    face.until("is answered: session", 1).await;
+    admin.until_status(&session, "completed").await;
+    let lease = &get(&admin, &format!("/api/v1/sessions/{session}")).await["leases"][0];
+    assert_eq!((&lease["lease"], &lease["uses_left"]), (&json!(1), &json!(3)), "{lease}");
+    face.type_line(&format!("/approvals revoke {session} 1"));
+    face.until("such calls are asked again? Type: yes / no", 1).await;
+    assert!(face.text().contains("allows: Edit("), "{}", face.text());
+    face.type_line("yes");
+    face.until(&format!("lease 1 of session {session} is revoked"), 1).await;
+    assert_eq!(get(&admin, &format!("/api/v1/sessions/{session}")).await["leases"], json!([]));
+
     // What only the machine of the server decides is said, and not done.
     face.type_line("/config set permissions.allow Shell(*)");
     face.until("is not a setting that a server changes for who is signed in", 1).await;

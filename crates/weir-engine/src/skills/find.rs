@@ -13,7 +13,7 @@ use weir_core::governance::label::{Integrity, Label};
 use weir_core::skill::{SkillFinding, SkillHead, SkillTrigger, name_problem};
 use weir_core::tool::{PathAccess, PathPlace};
 
-use super::bundled::BUNDLED;
+use super::bundled::bundled_skills;
 use super::folder::{self, SkillFileStamp, SkillFolder};
 use super::parse::{self, HEAD_BYTES_MAX, ParsedSkill, SKILL_BYTES_MAX};
 use super::{SkillPlaces, trigger};
@@ -152,10 +152,10 @@ pub fn survey_all_skills(places: &SkillPlaces, workspace: &Workspace) -> SkillSu
         }
     }
     if places.bundled {
-        found.skills.extend(BUNDLED.iter().map(|skill| {
-            let parsed = parse::parse_skill(skill.text.as_bytes(), skill.name);
+        found.skills.extend(bundled_skills().map(|(skill, head)| {
             let at = SkillLocation { place: "bundled".into(), folder: SkillFolder::Bundled(skill) };
-            found_skill(skill.name, SkillSource::Bundled, at, Ok(Arc::new(CachedHead::new(parsed))))
+            let head = CachedHead { head: Some(head), ..CachedHead::default() };
+            found_skill(skill.name, SkillSource::Bundled, at, Ok(Arc::new(head)))
         }));
     }
     settle_shadowing(&mut found.skills);
@@ -350,7 +350,7 @@ fn found_skill(
 }
 
 /// What is remembered of a head.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct CachedHead {
     head: Option<Arc<SkillHead>>,
     findings: Vec<SkillFinding>,

@@ -1,12 +1,16 @@
-//! What `cargo xtask instructions` counts of this crate: `counted fold N` folds a journal N times,
-//! `counted gate N` judges each kind of call N times with 200 rules. The difference of two N is what one
+//! What `cargo xtask instructions` counts of this crate: `counted fold N` folds a journal N times, `counted
+//! read N` reads its records and folds them, `counted view N` folds what a person sees of it, `counted gate N`
+//! judges each kind of call N times with 200 rules. The difference of two N is what one
 //! more costs, without what made the input. It is not shipped, and it measures no time: the benches do.
 
 use std::hint::black_box;
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use weir_core::event::Event;
 use weir_core::ids::SessionId;
 use weir_core::session::Session;
+use weir_core::view::transcript::{PlacedFact, Transcript};
 
 #[path = "../benches/inputs/journal.rs"]
 mod journal;
@@ -22,6 +26,8 @@ fn main() -> ExitCode {
     let Ok(times) = times.parse::<u32>() else { return ExitCode::FAILURE };
     match what.as_str() {
         "fold" => fold(times),
+        "read" => read(times),
+        "view" => view(times),
         "gate" => judge(times),
         _ => return ExitCode::FAILURE,
     }
@@ -33,6 +39,32 @@ fn fold(times: u32) {
     for _ in 0..times {
         let facts = facts.iter().map(|(ts, event)| (*ts, event));
         black_box(Session::replay(SessionId::new("counted"), facts));
+    }
+}
+
+fn read(times: u32) {
+    let facts = journal::journal(TURNS);
+    let records: Vec<_> =
+        facts.iter().map(|(ts, event)| (*ts, event.kind(), event.payload())).collect();
+    for _ in 0..times {
+        let mut session = Session::new(SessionId::new("counted"));
+        for (ts, kind, payload) in &records {
+            let event = Event::from_payload(kind, payload).expect("a fact");
+            session.apply(*ts, &event);
+        }
+        black_box(session);
+    }
+}
+
+fn view(times: u32) {
+    let facts = (1..).zip(journal::journal(TURNS));
+    let facts: Vec<PlacedFact> =
+        facts.map(|(seq, (ts, event))| PlacedFact { seq, ts, event: Arc::new(event) }).collect();
+    for _ in 0..times {
+        let mut transcript = Transcript::default();
+        for fact in &facts {
+            black_box(transcript.apply(fact));
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask instructions`: how many instructions five paths take, counted by `valgrind`, held against
+//! `cargo xtask instructions`: how many instructions seven paths take, counted by `valgrind`, held against
 //! what is kept in `xtask/instructions.toml`. A count repeats where a time does not: on a machine with other
 //! work it is still the same to a per cent, so that a change can be refused for it.
 //!
@@ -24,7 +24,7 @@ use super::valgrind::ensure_valgrind;
 /// Where cargo puts what it builds with the profile `dev`.
 const DEV_FOLDER: &str = "debug";
 
-/// Count the instructions of five paths with valgrind, and hold them against xtask/instructions.toml
+/// Count the instructions of seven paths with valgrind, and hold them against xtask/instructions.toml
 #[derive(Debug, Args)]
 pub(crate) struct InstructionsArgs {
     /// The binary of the profile dev, with `examples` beside it; without it all is built, as ./test does

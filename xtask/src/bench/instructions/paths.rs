@@ -1,4 +1,4 @@
-//! The five paths, and how each is counted: what it takes in addition, so that what it takes to get there is
+//! The paths, and how each is counted: what it takes in addition, so that what it takes to get there is
 //! not in the figure.
 
 use std::path::{Path, PathBuf};
@@ -39,6 +39,10 @@ pub(crate) enum CountedPath {
     Turn,
     /// Folding a journal of 500 turns, twice.
     Fold,
+    /// Reading the records of that journal and folding them, twice.
+    Read,
+    /// Folding what a person sees of that journal, twice.
+    View,
     /// Judging five kinds of calls, 200 times each, with 200 rules.
     Gate,
     /// Decoding 128 KiB of every dialect, twice.
@@ -46,10 +50,12 @@ pub(crate) enum CountedPath {
 }
 
 impl CountedPath {
-    pub(super) const ALL: [CountedPath; 5] = [
+    pub(super) const ALL: [CountedPath; 7] = [
         CountedPath::Start,
         CountedPath::Turn,
         CountedPath::Fold,
+        CountedPath::Read,
+        CountedPath::View,
         CountedPath::Gate,
         CountedPath::Decoder,
     ];
@@ -60,6 +66,8 @@ impl CountedPath {
             CountedPath::Start => "start",
             CountedPath::Turn => "turn",
             CountedPath::Fold => "fold",
+            CountedPath::Read => "read",
+            CountedPath::View => "view",
             CountedPath::Gate => "gate",
             CountedPath::Decoder => "decoder",
         }
@@ -90,7 +98,9 @@ impl Counter {
         let counted = match path {
             CountedPath::Start => self.start(),
             CountedPath::Turn => self.turn(),
-            CountedPath::Fold => self.example("counted", &["fold"], TIMES),
+            CountedPath::Fold | CountedPath::Read | CountedPath::View => {
+                self.example("counted", &[path.name()], TIMES)
+            }
             CountedPath::Gate => self.example("counted", &["gate"], GATE_TIMES),
             CountedPath::Decoder => self.example("counted_decoders", &[], TIMES),
         };

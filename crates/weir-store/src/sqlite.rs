@@ -72,6 +72,9 @@ const COMPANY: Duration = Duration::from_millis(20);
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// Most threads that read at once, beside the one that writes.
 const READERS: usize = 4;
+/// How long one of them waits for something to read before it closes its connection, whose pages and statements
+/// are half a megabyte (Q18). Opening one again takes less than a millisecond.
+const READER_REST: Duration = Duration::from_secs(5);
 
 /// A store in `weir.db` of a state folder. Several processes may use one folder at once.
 ///
@@ -150,7 +153,7 @@ impl SqliteStore {
         Ok(SqliteStore {
             commands: Some(commands),
             thread: Some(thread),
-            readers: ConnectionThreads::new("weir-db-read", READERS, {
+            readers: ConnectionThreads::new("weir-db-read", READERS, Some(READER_REST), {
                 let place = place.clone();
                 move || place.connect_reader()
             }),

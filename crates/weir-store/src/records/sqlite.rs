@@ -46,7 +46,9 @@ impl SqliteRecords {
         private_file(&database)?;
         let wal = network_file_system(state_dir).is_none();
         let connect = move || connect_records(&database, wal);
-        let thread = ConnectionThreads::new("weir-records", 1, connect);
+        // It stays open: there is one for a whole server, and to close the last connection is to copy the
+        // log back.
+        let thread = ConnectionThreads::new("weir-records", 1, None, connect);
         thread.run(|_| Ok(())).await?;
         Ok(SqliteRecords { thread, notice: Arc::new(ChangeMarker::of_records(state_dir)) })
     }

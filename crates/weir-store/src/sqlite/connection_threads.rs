@@ -1,12 +1,14 @@
 //! Plain threads that have a connection each, for what would keep its caller from other work: they
-//! start when they are first needed, as many as are needed at once, and end with their owner. Not
-//! here: the journal's thread (`writer`), and which work goes where.
+//! start when they are first needed, as many as are needed at once, and end with their owner, or before
+//! that once nothing was asked of them for a while. Not here: the journal's thread (`writer`), and which
+//! work goes where.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, ThreadId};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use weir_engine::ports::StoreError;
@@ -114,33 +116,50 @@ pub(crate) struct ConnectionThreads {
     jobs: Arc<SharedJobs>,
     name: &'static str,
     most: usize,
-    started: Mutex<Vec<JoinHandle<()>>>,
 }
 
 struct SharedJobs {
     queue: Mutex<JobQueue>,
-    changed: Condvar,
     connect: Box<dyn Fn() -> Result<SqliteConnection, StoreError> + Send + Sync>,
+    /// How long a thread waits for work before it ends; `None`: as long as everything is open.
+    rest: Option<Duration>,
 }
 
+/// All of it changes under one lock: who is listed here comes to what waits, and who ends has seen that
+/// nothing waits and is listed no more.
 #[derive(Default)]
 struct JobQueue {
     waiting: VecDeque<ConnectionJob>,
-    /// Threads that live, and those of them that wait for work.
-    threads: usize,
-    idle: usize,
+    /// Threads that work, wait for work or close their connection.
+    threads: Vec<JoinHandle<()>>,
+    /// By what those of them are woken that wait for work. The last to begin waiting is the first to be
+    /// woken: what one can do keeps no second one open.
+    idle: Vec<Arc<Condvar>>,
     closed: bool,
 }
 
+impl JobQueue {
+    fn is_idle(&self, own: &Arc<Condvar>) -> bool {
+        self.idle.iter().any(|idle| Arc::ptr_eq(idle, own))
+    }
+
+    fn forget_thread(&mut self, id: ThreadId) {
+        // One that ends gives back its stack by itself; nobody waits for it.
+        self.threads.retain(|thread| thread.thread().id() != id);
+    }
+}
+
 impl ConnectionThreads {
+    /// None yet. `rest`: how long one waits for work before it closes its connection and ends; `None`: it
+    /// waits as long as this lives.
     pub(crate) fn new(
         name: &'static str,
         most: usize,
+        rest: Option<Duration>,
         connect: impl Fn() -> Result<SqliteConnection, StoreError> + Send + Sync + 'static,
     ) -> ConnectionThreads {
-        let (queue, changed) = (Mutex::default(), Condvar::new());
-        let jobs = Arc::new(SharedJobs { queue, changed, connect: Box::new(connect) });
-        ConnectionThreads { jobs, name, most, started: Mutex::default() }
+        let jobs = SharedJobs { queue: Mutex::default(), connect: Box::new(connect), rest };
+        ConnectionThreads { jobs: Arc::new(jobs), name, most }
     }
 
     /// Gives `work` a connection and waits for what comes of it.
@@ -172,11 +191,16 @@ impl ConnectionThreads {
     pub(super) fn submit_job(&self, job: ConnectionJob) -> Result<(), StoreError> {
         let mut queue = self.jobs.lock_queue();
         queue.waiting.push_back(job);
-        if queue.idle < queue.waiting.len() && queue.threads < self.most {
+        if let Some(idle) = queue.idle.pop() {
+            drop(queue);
+            idle.notify_one();
+            return Ok(());
+        }
+        if queue.threads.len() < self.most {
             match self.start_thread() {
-                Ok(()) => queue.threads += 1,
+                Ok(thread) => queue.threads.push(thread),
                 // Those that live come to it.
-                Err(error) if queue.threads > 0 => {
+                Err(error) if !queue.threads.is_empty() => {
                     tracing::debug!(%error, "one thread less works with the database");
                 }
                 Err(error) => {
@@ -185,29 +209,28 @@ impl ConnectionThreads {
                 }
             }
         }
-        drop(queue);
-        self.jobs.changed.notify_one();
         Ok(())
     }
 
-    fn start_thread(&self) -> Result<(), StoreError> {
+    fn start_thread(&self) -> Result<JoinHandle<()>, StoreError> {
         let jobs = self.jobs.clone();
-        let thread = std::thread::Builder::new()
+        std::thread::Builder::new()
             .name(self.name.to_string())
             .spawn(move || jobs.serve_jobs())
-            .map_err(|error| io_error(STARTING, &error))?;
-        self.started.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
-        Ok(())
+            .map_err(|error| io_error(STARTING, &error))
     }
 
     /// Waits for what was asked for (a read for which nobody waits any more ends by itself) and closes
     /// the connections.
     pub(crate) fn close(&self) {
-        self.jobs.lock_queue().closed = true;
-        self.jobs.changed.notify_all();
-        let started =
-            std::mem::take(&mut *self.started.lock().unwrap_or_else(PoisonError::into_inner));
-        for thread in started {
+        let mut queue = self.jobs.lock_queue();
+        queue.closed = true;
+        let (idle, threads) = (std::mem::take(&mut queue.idle), std::mem::take(&mut queue.threads));
+        drop(queue);
+        for idle in idle {
+            idle.notify_one();
+        }
+        for thread in threads {
             // One that panicked has nothing more to say here.
             let _ = thread.join();
         }
@@ -225,11 +248,12 @@ impl SharedJobs {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One thread, until everything is closed.
+    /// One thread, until everything is closed or nothing was asked of it for long enough.
     fn serve_jobs(&self) {
         let _leaving = LeavingThread(self);
+        let wakes = Arc::new(Condvar::new());
         let mut connection: Option<SqliteConnection> = None;
-        while let Some(job) = self.next_job() {
+        while let Some(job) = self.next_job(&wakes, &mut connection) {
             let ended = match &mut connection {
                 Some(connection) => run_job(job, Ok(connection)),
                 None => match (self.connect)() {
@@ -246,19 +270,57 @@ impl SharedJobs {
         }
     }
 
-    fn next_job(&self) -> Option<ConnectionJob> {
+    /// The next job of the thread that `wakes` wakes. `None`: it is to end; either everything is closed,
+    /// or it waited long enough, has closed its connection, and nobody counts on it any more.
+    fn next_job(
+        &self,
+        wakes: &Arc<Condvar>,
+        connection: &mut Option<SqliteConnection>,
+    ) -> Option<ConnectionJob> {
         let mut queue = self.lock_queue();
+        let mut is_rested = false;
         loop {
+            // Also after it waited for long: something may have come while it closed its connection.
             if let Some(job) = queue.waiting.pop_front() {
                 return Some(job);
             }
             if queue.closed {
                 return None;
             }
-            queue.idle += 1;
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            queue.idle -= 1;
+            if is_rested {
+                queue.forget_thread(std::thread::current().id());
+                return None;
+            }
+            (queue, is_rested) = self.wait_for_call(queue, wakes);
+            if is_rested {
+                // Closing takes a while, and whoever asks meanwhile starts another thread. This one is
+                // still listed: whoever closes everything waits for every connection.
+                drop(queue);
+                *connection = None;
+                queue = self.lock_queue();
+            }
         }
+    }
+
+    /// Waits until it is called to a job or to the end; whether nobody called for long enough.
+    fn wait_for_call<'a>(
+        &self,
+        mut queue: MutexGuard<'a, JobQueue>,
+        wakes: &Arc<Condvar>,
+    ) -> (MutexGuard<'a, JobQueue>, bool) {
+        queue.idle.push(Arc::clone(wakes));
+        // Whoever calls takes it off the list.
+        let waits = |queue: &mut JobQueue| queue.is_idle(wakes);
+        queue = match self.rest {
+            Some(rest) => {
+                let waited = wakes.wait_timeout_while(queue, rest, waits);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => wakes.wait_while(queue, waits).unwrap_or_else(PoisonError::into_inner),
+        };
+        let is_rested = queue.is_idle(wakes);
+        queue.idle.retain(|idle| !Arc::ptr_eq(idle, wakes));
+        (queue, is_rested)
     }
 }
 
@@ -267,29 +329,60 @@ struct LeavingThread<'a>(&'a SharedJobs);
 
 impl Drop for LeavingThread<'_> {
     fn drop(&mut self) {
-        self.0.lock_queue().threads -= 1;
+        let mut queue = self.0.lock_queue();
+        queue.forget_thread(std::thread::current().id());
+        // Only a panic leaves work behind that nobody comes to; whoever waits for it is told.
+        let is_abandoned = queue.threads.is_empty() && !queue.closed;
+        let abandoned = is_abandoned.then(|| std::mem::take(&mut queue.waiting));
+        drop(queue);
+        drop(abandoned);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::sync::mpsc::channel;
-    use std::time::Duration;
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::mpsc::{Receiver, Sender, channel};
 
     use futures::executor::block_on;
 
     use super::*;
 
-    /// One thread with an empty database.
-    fn thread_in(folder: &Path) -> ConnectionThreads {
+    /// At most so many threads with an empty database, and how many connections were opened.
+    fn threads_in(
+        folder: &Path,
+        most: usize,
+        rest: Option<Duration>,
+    ) -> (ConnectionThreads, Arc<AtomicUsize>) {
         let database = folder.join("some.db");
         std::fs::write(&database, "").expect("writable");
+        let opened = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&opened);
         let connect = move || {
-            SqliteConnection::open(&database, Duration::ZERO)
+            counted.fetch_add(1, Ordering::Relaxed);
+            SqliteConnection::open(&database, Duration::from_secs(10))
                 .map_err(|error| database_error("opening", &error))
         };
-        ConnectionThreads::new("test", 1, connect)
+        (ConnectionThreads::new("test", most, rest, connect), opened)
+    }
+
+    /// One thread with an empty database.
+    fn thread_in(folder: &Path) -> ConnectionThreads {
+        threads_in(folder, 1, None).0
+    }
+
+    /// Waits until this is so of the queue.
+    fn wait_until(threads: &ConnectionThreads, is_so: impl Fn(&JobQueue) -> bool) {
+        while !is_so(&threads.jobs.lock_queue()) {
+            std::thread::yield_now();
+        }
+    }
+
+    fn answer_42(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
+        let number = connection.read_number("SELECT 42", 0);
+        number.map_err(|error| database_error("counting", &error))
     }
 
     #[test]
@@ -341,5 +434,116 @@ mod tests {
         });
         assert_eq!(block_on(counted).expect("it is served"), 100_000);
         assert!(begun_too.recv().is_err(), "nobody waited for it");
+    }
+
+    #[test]
+    fn q18_a_thread_without_work_ends_and_the_next_work_starts_one() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (threads, opened) = threads_in(folder.path(), 4, Some(Duration::ZERO));
+        for round in 1..=3 {
+            let answered = block_on(threads.run(answer_42));
+            assert_eq!(answered.expect("it is served"), 42);
+            wait_until(&threads, |queue| queue.threads.is_empty());
+            assert_eq!(opened.load(Ordering::Relaxed), round);
+            assert!(threads.jobs.lock_queue().idle.is_empty());
+        }
+    }
+
+    #[test]
+    fn q18_work_that_comes_while_threads_end_is_done() {
+        const WORK: i64 = 500;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (threads, _) = threads_in(folder.path(), 2, Some(Duration::ZERO));
+        let work_through = || -> i64 {
+            (0..WORK).map(|_| block_on(threads.run_read(answer_42)).expect("it is served")).sum()
+        };
+        let done = std::thread::scope(|scope| {
+            let working = [0; 4].map(|_| scope.spawn(work_through));
+            working.map(|one| one.join().expect("no panic"))
+        });
+        assert_eq!(done, [WORK * 42; 4]);
+        wait_until(&threads, |queue| queue.threads.is_empty());
+    }
+
+    #[test]
+    fn q18_closing_waits_for_the_connection_of_a_thread_that_ends() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let log = folder.path().join("some.db-wal");
+        for _ in 0..20 {
+            let (threads, _) = threads_in(folder.path(), 1, Some(Duration::ZERO));
+            let writes = threads.run(|connection| {
+                let settings = "PRAGMA journal_mode = WAL; CREATE TABLE t (n)";
+                connection.run_batch(settings).map_err(|error| database_error("writing", &error))
+            });
+            block_on(writes).expect("writable");
+            drop(threads);
+            assert!(!log.exists(), "the last connection takes its log with it");
+        }
+    }
+
+    /// Work that says who does it, and ends once it is told to.
+    fn held_work(
+        says: Sender<ThreadId>,
+        ends: Receiver<()>,
+    ) -> impl FnOnce(&mut SqliteConnection) -> Result<(), StoreError> + Send + 'static {
+        move |_| {
+            says.send(std::thread::current().id()).expect("somebody listens");
+            ends.recv().expect("it is told");
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn q18_what_one_thread_can_do_is_done_by_one() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (threads, opened) = threads_in(folder.path(), 3, None);
+        let (says, said) = channel();
+        let held: Vec<_> = (0..3)
+            .map(|_| {
+                let (end, ends) = channel();
+                let (job, answered) = job_of(held_work(says.clone(), ends));
+                threads.submit_job(job).expect("it is taken");
+                said.recv().expect("it is begun");
+                (end, answered)
+            })
+            .collect();
+        for (end, answered) in held {
+            end.send(()).expect("it waits");
+            block_on(answer_of(answered)).expect("it is done");
+        }
+        wait_until(&threads, |queue| queue.idle.len() == 3);
+        let who = |_| {
+            let done = block_on(threads.run(|_| Ok(std::thread::current().id())));
+            wait_until(&threads, |queue| queue.idle.len() == 3);
+            done.expect("it is served")
+        };
+        let did: Vec<ThreadId> = (0..4).map(who).collect();
+        assert!(did.iter().all(|id| *id == did[0]), "{did:?}");
+        assert_eq!(opened.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    fn d9_where_opening_panics_nobody_waits_for_ever() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (database, both_wait) = (folder.path().join("some.db"), Arc::new(Barrier::new(2)));
+        std::fs::write(&database, "").expect("writable");
+        let (is_first, reached) = (AtomicBool::new(true), Arc::clone(&both_wait));
+        let connect = move || {
+            if is_first.swap(false, Ordering::Relaxed) {
+                reached.wait();
+                panic!("a bug in what opens")
+            }
+            SqliteConnection::open(&database, Duration::ZERO)
+                .map_err(|error| database_error("opening", &error))
+        };
+        let threads = ConnectionThreads::new("test", 1, None, connect);
+        let (first, first_answer) = job_of(answer_42);
+        let (second, second_answer) = job_of(answer_42);
+        threads.submit_job(first).expect("it is taken");
+        threads.submit_job(second).expect("it is taken");
+        both_wait.wait();
+        assert!(block_on(answer_of(first_answer)).is_err());
+        assert!(block_on(answer_of(second_answer)).is_err());
+        assert_eq!(block_on(threads.run(answer_42)).expect("it is served"), 42);
     }
 }

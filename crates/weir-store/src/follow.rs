@@ -78,6 +78,11 @@ impl JournalFollowers {
         }
         result
     }
+
+    /// Whether somebody began to ask at `since` or later, and was answered.
+    pub(crate) async fn was_asked_since(&self, since: Instant) -> bool {
+        self.asked.lock().await.is_some_and(|at| at >= since)
+    }
 }
 
 impl JournalFollower<'_> {
@@ -98,5 +103,27 @@ impl Drop for JournalFollower<'_> {
                 sessions.remove(&self.session);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::executor::block_on;
+
+    use super::*;
+
+    #[test]
+    fn q18_who_rests_while_another_asks_need_not_ask() {
+        let followers = JournalFollowers::default();
+        let before = Instant::now();
+        assert!(!block_on(followers.was_asked_since(before)), "nobody asked");
+        let asked = block_on(followers.ask_once(async || Ok::<_, &str>(())));
+        asked.expect("it was answered");
+        assert!(block_on(followers.was_asked_since(before)));
+        let after = Instant::now() + std::time::Duration::from_nanos(1);
+        assert!(!block_on(followers.was_asked_since(after)));
+        let refused = block_on(followers.ask_once(async || Err("away")));
+        refused.expect_err("it was refused");
+        assert!(!block_on(followers.was_asked_since(before)), "nobody was answered");
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use sqlx::postgres::PgPool;
@@ -598,9 +598,15 @@ impl Store for PostgresStore {
                 tokio::time::sleep(LOOK_AGAIN).await;
                 return;
             }
-            let beyond = pin!(follower.wait_beyond(seen));
-            if tokio::time::timeout(LOOK_AGAIN, beyond).await.is_ok() {
-                return;
+            let mut rests = true;
+            while rests {
+                let since = Instant::now();
+                let beyond = pin!(follower.wait_beyond(seen));
+                if tokio::time::timeout(LOOK_AGAIN, beyond).await.is_ok() {
+                    return;
+                }
+                // Who asked meanwhile asked for all.
+                rests = followers.was_asked_since(since).await;
             }
         }
     }

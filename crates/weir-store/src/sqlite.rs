@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::executor::block_on;
@@ -36,6 +36,7 @@ mod copy;
 pub(crate) mod error;
 mod journal_turns;
 mod knowledge;
+mod last_look;
 mod owed;
 mod read;
 mod recall;
@@ -62,13 +63,15 @@ use connect::DatabasePlace;
 use connection::SqliteConnection;
 use connection_threads::{ConnectionThreads, on_own_thread, read_job_of};
 use journal_turns::JournalTurns;
+use last_look::LastLook;
 use schedule::AgentCommand;
 use snapshots::SnapshotCommand;
 use writer::{ReplySender, WriterCommand, WriterCounters, WriterThread};
 
 /// How long new facts may wait for company before those who follow a session look.
 const COMPANY: Duration = Duration::from_millis(20);
-/// How often they look even if nobody announced anything.
+/// How often they look even if nobody announced anything, all of them together. A look is hardly ever more than
+/// one at the files.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// Most threads that read at once, beside the one that writes.
 const READERS: usize = 4;
@@ -97,6 +100,8 @@ pub struct SqliteStore {
     agents: ChangeMarker,
     facts: ChangeMarker,
     followers: JournalFollowers,
+    /// When their lengths were asked for.
+    last_look: LastLook,
     counters: Arc<WriterCounters>,
     state_dir: PathBuf,
 }
@@ -163,6 +168,7 @@ impl SqliteStore {
             agents: ChangeMarker::of_agents(state_dir),
             facts: ChangeMarker::of_facts(state_dir),
             followers: JournalFollowers::default(),
+            last_look: LastLook::default(),
             state_dir: state_dir.to_path_buf(),
             place,
             counters,
@@ -220,12 +226,20 @@ impl SqliteStore {
 
     /// Tells everyone who follows a session how long its journal is now.
     async fn ask_lengths(&self) -> Result<(), StoreError> {
+        let look = LastLook::begin(&self.place);
         let sessions = self.followers.waited_for();
         let lengths = self.read(async move |c| read::journal_lengths(c, &sessions)).await?;
         for (session, facts) in lengths {
             self.followers.notify_followers(&session, facts);
         }
+        self.last_look.end(look);
         Ok(())
+    }
+
+    /// Whether whoever rested from `since` on was told what they would be told if they asked now.
+    async fn is_told_since(&self, since: Instant) -> bool {
+        self.followers.was_asked_since(since).await
+            || self.last_look.still_holds(&self.place, since)
     }
 
     /// Gives `work` a connection: that of the journal's thread as long as no more is asked of it at once
@@ -605,11 +619,18 @@ impl Store for SqliteStore {
                 tokio::time::sleep(LOOK_AGAIN).await;
                 return;
             }
-            tokio::select! {
-                biased;
-                () = follower.wait_beyond(seen) => return,
-                () = touched => tokio::time::sleep(COMPANY).await,
-                () = tokio::time::sleep(LOOK_AGAIN) => {}
+            let mut rests = true;
+            while rests {
+                let since = Instant::now();
+                tokio::select! {
+                    biased;
+                    () = follower.wait_beyond(seen) => return,
+                    () = &mut touched => {
+                        tokio::time::sleep(COMPANY).await;
+                        rests = false;
+                    }
+                    () = tokio::time::sleep(LOOK_AGAIN) => rests = self.is_told_since(since).await,
+                }
             }
         }
     }

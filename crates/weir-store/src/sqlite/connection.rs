@@ -190,6 +190,11 @@ impl SqliteConnection {
         self.roll_back();
     }
 
+    /// Gives back the pages that it keeps and does not need just now: they are read again when they are.
+    pub(crate) fn give_back_pages(&mut self) -> rusqlite::Result<()> {
+        self.inner.release_memory()
+    }
+
     /// Closes it, and says when that did not succeed.
     pub(crate) fn close(self) -> rusqlite::Result<()> {
         self.inner.close().map_err(|(_, error)| error)

@@ -50,6 +50,8 @@ const GROUP_BYTES: usize = 16 * 1024 * 1024;
 const CHECKPOINT_BYTES: usize = 1024 * 1024;
 /// Quiet time after which passages are put into the index.
 const IDLE: Duration = Duration::from_millis(250);
+/// Quiet time after which the page cache is given back: a server has one of these threads for each person (Q18).
+const PAGES_KEPT: Duration = Duration::from_secs(5);
 /// So often it is tried again to give a lease back.
 const GIVE_BACK_AGAIN: Duration = Duration::from_secs(1);
 /// Passages put into the index by one transaction, so that an append never waits long.
@@ -133,6 +135,8 @@ pub(super) struct WriterThread {
     pub(super) exported: u64,
     pub(super) exported_stored: u64,
     pub(super) counters: Arc<WriterCounters>,
+    /// Quiet time after which the page cache is given back.
+    pages_kept: Duration,
     /// Bytes written since the write-ahead log was last copied back.
     pub(super) unchecked_bytes: usize,
     /// What was deleted may still stand in the write-ahead log.
@@ -161,6 +165,7 @@ impl WriterThread {
             exported: 0,
             exported_stored: 0,
             counters,
+            pages_kept: PAGES_KEPT,
             unchecked_bytes: 0,
             unclean_log: false,
             unindexed: false,
@@ -227,6 +232,15 @@ impl WriterThread {
                     if let Err(error) = self.keep_house(|me| me.give_back_owed(|_| true)) {
                         tracing::debug!(%error, "leases cannot be given back yet");
                     }
+                }
+            }
+        }
+        match commands.recv_timeout(self.pages_kept) {
+            Ok(command) => return Some(command),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(error) = self.keep_house(|me| me.connection.give_back_pages()) {
+                    tracing::debug!(%error, "the page cache is not given back");
                 }
             }
         }
@@ -521,8 +535,52 @@ fn release_lease(connection: &mut SqliteConnection, lease: &Lease) -> Result<(),
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt;
+    use std::sync::mpsc::channel;
+
     use super::super::connect::SqliteOptions;
+    use super::super::connection_threads::read_job_of;
     use super::*;
+
+    #[test]
+    fn q18_a_writer_at_rest_keeps_no_pages() {
+        const TRIES: usize = 10_000;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let database = folder.path().join("weir.db");
+        let place = DatabasePlace::prepare_database(folder.path(), &SqliteOptions::default());
+        let opened = WriterThread::open(folder.path(), &place.expect("a place"), Arc::default());
+        let mut writer = opened.expect("it opens");
+        writer.pages_kept = Duration::ZERO;
+        let (before, after) = ("a".repeat(64), "b".repeat(64));
+        let made = format!(
+            "CREATE TABLE seen (text TEXT); INSERT INTO seen VALUES ('{before}');
+             PRAGMA wal_checkpoint(TRUNCATE)"
+        );
+        writer.connection.run_batch(&made).expect("writable");
+        let read_text = |connection: &mut SqliteConnection| -> Result<String, StoreError> {
+            let rows = connection.read_rows("reading", "SELECT text FROM seen", [])?;
+            rows.first().map_or(Ok(String::new()), |row| row.text(0))
+        };
+        assert_eq!(read_text(&mut writer.connection).expect("readable"), before);
+        // What is changed behind its back is seen by a connection only once it has no page of it.
+        let bytes = std::fs::read(&database).expect("readable");
+        let at = bytes.windows(before.len()).position(|window| window == before.as_bytes());
+        let file = File::options().write(true).open(&database).expect("it opens");
+        let at = at.expect("it was copied back") as u64;
+        file.write_all_at(after.as_bytes(), at).expect("writable");
+        assert_eq!(read_text(&mut writer.connection).expect("readable"), before);
+        let (commands, inbox) = channel();
+        // It may be asked again before it rests.
+        let asked = std::thread::spawn(move || {
+            (0..TRIES).any(|_| {
+                let (job, answer) = read_job_of(read_text);
+                commands.send(WriterCommand::Read(job)).expect("it serves");
+                block_on(answer.wait_for_answer()).expect("readable") == after
+            })
+        });
+        writer.run(&inbox);
+        assert!(asked.join().expect("no panic"), "the pages are kept");
+    }
 
     #[test]
     fn q5_the_page_cache_is_wide_only_once_many_sessions_write_at_once() {

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -23,6 +23,7 @@ pub use self::credentials::{holds_private_key, is_fixture};
 pub use self::derived::DerivedFile;
 pub use self::editor::EditorFiles;
 use self::guard::{PathKind, PathSpot, WorkspacePathGuard};
+use self::handles::FolderHandle;
 pub use self::hint::edit_distance;
 pub use self::readable::{ReadableChanges, ReadableTree};
 
@@ -39,6 +40,7 @@ mod git_config;
 mod git_words;
 pub(crate) mod governed;
 mod guard;
+mod handles;
 mod hint;
 mod home;
 mod hooks;
@@ -191,10 +193,10 @@ pub struct WorkspaceWalk {
 #[derive(Debug)]
 pub struct Workspace {
     guard: WorkspacePathGuard,
-    /// A handle for each root, opened once.
-    anchors: Vec<OwnedFd>,
+    /// A handle for each root, opened once; other sessions may hold the same.
+    anchors: Vec<Arc<FolderHandle>>,
     /// `/`, for paths outside that a person allowed.
-    top: OwnedFd,
+    top: Arc<FolderHandle>,
     /// Roots as they were given: a path written with them counts as written inside.
     given: Vec<PathBuf>,
     trash: Option<PathBuf>,
@@ -706,11 +708,8 @@ fn explain_effect(effect: &PathEffect, access: PathAccess) -> String {
     text
 }
 
-fn open_folder(folder: &Path) -> Result<OwnedFd, String> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(folder, flags, Mode::empty())
-        .map_err(|e| unusable_folder_text(folder, &e.into()))
+fn open_folder(folder: &Path) -> Result<Arc<FolderHandle>, String> {
+    FolderHandle::open(folder).map_err(|e| unusable_folder_text(folder, &e.into()))
 }
 
 fn unusable_folder_text(folder: &Path, error: &std::io::Error) -> String {

@@ -29,8 +29,11 @@ const SOCKETS_PER_PERSON: usize = 90;
 const PEOPLE_AT_ONCE: usize = 20;
 /// Requests under way at once while everything is set up.
 const AT_ONCE: usize = 16;
-/// How long after the last socket memory is looked at.
+/// How long it is waited until the server has begun, and for how long its processor time is looked at.
 const SETTLE: Duration = Duration::from_secs(3);
+/// How long after the last socket memory is looked at: what nobody uses of a person's database is given back
+/// after five seconds.
+const REST: Duration = Duration::from_secs(15);
 /// How long going on may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Files that may be open: both ends of each socket are not ours, but the model's are.
@@ -149,7 +152,7 @@ async fn idle(
     let began = Instant::now();
     let mut sockets = Idle::open(&served.address, sessions.to_vec(), AT_ONCE).await?;
     let took = began.elapsed();
-    tokio::time::sleep(SETTLE).await;
+    tokio::time::sleep(REST).await;
     let each = (served.memory()? - before) / load.idle.max(1) as f64;
     let used = served.processor_time()?;
     tokio::time::sleep(SETTLE).await;

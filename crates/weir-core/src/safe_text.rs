@@ -21,6 +21,17 @@ pub fn is_deceptive(c: char) -> bool {
 /// written out as `<U+202E>`; tabs stay.
 pub fn visible_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    push_visible_text(&mut out, text);
+    out
+}
+
+/// The same at the end of `out`.
+pub fn push_visible_text(out: &mut String, text: &str) {
+    // Most lines are plain: all of such a line is taken at once.
+    if text.bytes().all(|byte| byte == b'\t' || matches!(byte, b' '..=b'~')) {
+        out.push_str(text);
+        return;
+    }
     for c in text.chars() {
         if (c.is_control() && c != '\t') || is_deceptive(c) {
             out.push_str(&format!("<U+{:04X}>", u32::from(c)));
@@ -28,12 +39,11 @@ pub fn visible_text(text: &str) -> String {
             out.push(c);
         }
     }
-    out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::visible_text;
+    use super::{push_visible_text, visible_text};
 
     #[test]
     fn z10_hidden_characters_are_written_out() {
@@ -42,5 +52,17 @@ mod tests {
             "rm <U+202E>txt.<U+200B>sh<U+001B>[2J"
         );
         assert_eq!(visible_text("naïve\tdiff"), "naïve\tdiff");
+    }
+
+    #[test]
+    fn z10_every_ascii_character_is_shown_or_written_out_alone_as_beside_others() {
+        for byte in 0..=127_u8 {
+            let alone = char::from(byte).to_string();
+            // A line with a letter beyond ASCII is looked at character by character.
+            let mut beside = String::from("> ");
+            push_visible_text(&mut beside, &format!("ü{alone}"));
+            assert_eq!(beside, format!("> ü{}", visible_text(&alone)), "{byte}");
+        }
+        assert_eq!(visible_text("\u{7f}\n"), "<U+007F><U+000A>");
     }
 }

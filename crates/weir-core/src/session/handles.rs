@@ -152,6 +152,9 @@ impl HandleTable {
     /// What a model wrote, as a person reads it: with the words of the handles that it names. `None`: it
     /// names none.
     pub(crate) fn shown_text(&self, text: &str) -> Option<String> {
+        if self.is_unused() {
+            return None;
+        }
         match self.shown_value(&Value::String(text.to_owned()))? {
             Value::String(text) => Some(text),
             _ => None,

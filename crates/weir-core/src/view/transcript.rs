@@ -149,6 +149,8 @@ pub struct Transcript {
     last_call: Option<CallId>,
     /// Calls of the run that is on, and of earlier ones those of unknown outcome or with a question.
     calls: BTreeMap<CallId, CallEntry>,
+    /// Those of them that run: whether any does is asked whenever one ends, and a long run has thousands.
+    running: BTreeSet<CallId>,
     /// What was said and no turn has taken yet: first what began the run, or will begin one, then
     /// what was said while a run was on.
     undelivered: Vec<SeenFact<InputAccepted>>,
@@ -455,6 +457,7 @@ impl Transcript {
         // A question may be answered after its run, and then its call ends.
         let asks = |call: CallId| self.asks.iter().any(|ask| ask.call() == call);
         self.calls.retain(|id, call| call.stage == CallStage::Unknown || asks(*id));
+        self.running.retain(|call| self.calls.contains_key(call));
         self.changes.push(Change::RunEnded(end));
     }
 }

@@ -187,12 +187,18 @@ pub struct BackgroundJob {
 impl Transcript {
     /// Whether any call runs, and not only waits for the person with its sub-agent.
     pub fn has_calls_at_work(&self) -> bool {
-        self.calls.values().any(CallEntry::is_at_work)
+        let mut running = self.running.iter().filter_map(|call| self.calls.get(call));
+        running.any(CallEntry::is_at_work)
     }
 
     pub(super) fn change_call(&mut self, call: CallId, change: impl FnOnce(&mut CallEntry)) {
         if let Some(entry) = self.calls.get_mut(&call) {
             change(entry);
+            if entry.stage == CallStage::Running {
+                self.running.insert(call);
+            } else {
+                self.running.remove(&call);
+            }
             self.changes.push(Change::CallChanged(call));
         }
     }
@@ -219,6 +225,7 @@ impl Transcript {
         };
         self.last_call = self.last_call.max(Some(f.call));
         self.calls.insert(f.call, entry);
+        self.running.remove(&f.call);
         self.changes.push(Change::CallAdded(f.call));
     }
 

@@ -240,3 +240,26 @@ fn q10_what_is_seen_is_kept_where_nothing_is_open_and_gone_on_with() {
     let earlier = seen.at_earlier_place(&SettledPlace::START).expect("no words were given up");
     assert_eq!(earlier, Transcript::default());
 }
+
+#[test]
+fn q10_of_calls_that_are_over_none_is_looked_at_to_know_whether_any_runs() {
+    let mut seen = Transcript::default();
+    let started = |call: &str| ("call.started", json!({ "call": call }));
+    let none = json!([]);
+    let run = ("run.started", json!({ "run": "r1", "trigger": "user" }));
+    apply(&mut seen, &[run, proposed("c1"), proposed("c2"), started("c1"), started("c2")]);
+    assert_eq!((seen.running.len(), seen.has_calls_at_work()), (2, true));
+    apply(&mut seen, &[finished("c1", true, &none)]);
+    assert_eq!((seen.running.len(), seen.has_calls_at_work()), (1, true));
+    apply(&mut seen, &[finished("c2", false, &none)]);
+    assert_eq!((seen.running.len(), seen.has_calls_at_work()), (0, false));
+    // One that runs when its run ends is gone with it.
+    apply(&mut seen, &[proposed("c3"), started("c3")]);
+    assert!(seen.has_calls_at_work());
+    let ended = json!({
+        "run": "r1", "status": "interrupted", "text": "", "iterations": 1, "tool_calls": 3,
+        "usage": {"input": 1, "output": 1}, "denials": [], "changed_files": [],
+    });
+    apply(&mut seen, &[("run.finished", ended)]);
+    assert_eq!((seen.running.len(), seen.has_calls_at_work()), (0, false));
+}

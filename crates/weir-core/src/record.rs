@@ -20,6 +20,10 @@ pub const VERSION: u16 = 1;
 
 /// Bytes of what is hashed before a payload, roughly.
 const HEAD_BYTES: usize = 192;
+/// Bytes of a SHA-256.
+const DIGEST_BYTES: usize = 32;
+/// What bytes are written with.
+const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// One stored fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,17 +64,20 @@ pub struct SessionSnapshot {
 impl Record {
     /// The hash this record must have after `previous`.
     pub fn hash_after(&self, previous: &str) -> String {
+        encode_hex(&self.digest_after(previous, &mut String::with_capacity(HEAD_BYTES)))
+    }
+
+    /// The bytes of that hash. `head` is room for what is hashed before the payload: whoever hashes many records
+    /// makes it once.
+    fn digest_after(&self, previous: &str, head: &mut String) -> [u8; DIGEST_BYTES] {
+        let Record { session, seq, ts, kind, v, payload, hash: _ } = self;
+        head.clear();
+        write!(head, "{previous}\n{session}\n{seq}\n{}\n{kind}\n{v}\n", ts.0)
+            .expect("a text takes all that is written to it");
         let mut hasher = Sha256::new();
-        let mut head = String::with_capacity(HEAD_BYTES);
-        write!(
-            head,
-            "{previous}\n{}\n{}\n{}\n{}\n{}\n",
-            self.session, self.seq, self.ts.0, self.kind, self.v
-        )
-        .expect("a text takes all that is written to it");
         hasher.update(head.as_bytes());
-        hasher.update(self.payload.as_bytes());
-        encode_hex(&hasher.finalize())
+        hasher.update(payload.as_bytes());
+        hasher.finalize().into()
     }
 }
 
@@ -99,26 +106,35 @@ pub enum ChainError {
 /// # Errors
 /// The first break.
 pub fn verify_chain(previous: &str, first: Seq, records: &[Record]) -> Result<String, ChainError> {
-    let mut last = previous.to_string();
+    let mut last = previous;
+    let mut head = String::with_capacity(HEAD_BYTES);
     for (record, expected) in records.iter().zip(first..) {
         if record.seq != expected {
             return Err(ChainError::Gap { expected, found: record.seq });
         }
-        if record.hash_after(&last) != record.hash {
+        if !is_hex_of(&record.digest_after(last, &mut head), &record.hash) {
             return Err(ChainError::Changed { seq: record.seq });
         }
-        last.clone_from(&record.hash);
+        last = &record.hash;
     }
-    Ok(last)
+    Ok(last.to_owned())
+}
+
+/// Whether `text` is what [`encode_hex`] makes of `bytes`.
+fn is_hex_of(bytes: &[u8], text: &str) -> bool {
+    let pairs = text.as_bytes().chunks_exact(2);
+    text.len() == bytes.len() * 2 && pairs.zip(bytes).all(|(pair, byte)| pair == hex_pair(*byte))
+}
+
+fn hex_pair(byte: u8) -> [u8; 2] {
+    [HEX_DIGITS[usize::from(byte >> 4)], HEX_DIGITS[usize::from(byte & 15)]]
 }
 
 /// Lower-case hex.
 pub fn encode_hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut out = vec![0; bytes.len() * 2];
     for (pair, byte) in out.chunks_exact_mut(2).zip(bytes) {
-        pair[0] = DIGITS[usize::from(byte >> 4)];
-        pair[1] = DIGITS[usize::from(byte & 15)];
+        pair.copy_from_slice(&hex_pair(*byte));
     }
     String::from_utf8(out).expect("the digits are ASCII")
 }
@@ -133,4 +149,44 @@ pub(crate) fn texts_sha256_hex<'a>(texts: impl Iterator<Item = &'a str>) -> Stri
     let mut hasher = Sha256::new();
     texts.for_each(|text| hasher.update(text.as_bytes()));
     encode_hex(&hasher.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain() -> Vec<Record> {
+        let mut last = GENESIS.to_owned();
+        let record = |seq: Seq| {
+            let mut record = Record {
+                session: SessionId::new("s"),
+                seq,
+                ts: Timestamp(7),
+                kind: "run.started".into(),
+                v: VERSION,
+                payload: format!("{{\"run\":\"r{seq}\"}}"),
+                hash: String::new(),
+            };
+            record.hash = record.hash_after(&last);
+            last.clone_from(&record.hash);
+            record
+        };
+        (1..=3).map(record).collect()
+    }
+
+    #[test]
+    fn d2_only_the_hash_as_it_is_written_follows() {
+        let records = chain();
+        let hash = &records[1].hash;
+        assert_eq!(verify_chain(GENESIS, 1, &records).as_ref(), Ok(&records[2].hash));
+        assert_eq!(verify_chain(GENESIS, 1, &[]).as_deref(), Ok(GENESIS));
+        for other in [hash.to_uppercase(), hash[1..].into(), format!("{hash}0"), String::new()] {
+            let mut changed = records.clone();
+            changed[1].hash = other;
+            let found = verify_chain(GENESIS, 1, &changed);
+            assert_eq!(found, Err(ChainError::Changed { seq: 2 }), "{:?}", changed[1].hash);
+        }
+        let gap = verify_chain(GENESIS, 1, &[records[0].clone(), records[2].clone()]);
+        assert_eq!(gap, Err(ChainError::Gap { expected: 2, found: 3 }));
+    }
 }

@@ -22,7 +22,7 @@ use crate::command_channel::CommandSender;
 pub use crate::error::EngineError;
 use crate::hub::UpdateHub;
 pub use crate::journal::{
-    Loaded, VerifiedRecords, begin_fold, fold_journal, load, load_if_any, read_verified,
+    Loaded, RecordChain, VerifiedRecords, fold_journal, load, load_if_any, read_verified,
     visit_records,
 };
 use crate::ledger::JournalWriter;

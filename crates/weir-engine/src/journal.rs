@@ -62,16 +62,6 @@ pub async fn load_if_any(store: &dyn Store, id: &SessionId) -> Result<Option<Loa
     Ok(Some(loaded))
 }
 
-/// The session as it stands in the fold that is kept of its beginning, where one fits, or one of no facts:
-/// for whoever reads the whole journal and folds only what that fold does not have.
-///
-/// # Errors
-/// The store cannot be read.
-pub async fn begin_fold(store: &dyn Store, id: &SessionId) -> Result<Session, StoreError> {
-    let kept = find_snapshot(store, id).await?;
-    Ok(kept.map_or_else(|| Session::new(id.clone()), |(session, _)| session))
-}
-
 /// Folds the whole journal of `id`, fact by fact.
 ///
 /// # Errors
@@ -177,21 +167,51 @@ pub async fn visit_records<B>(
     }
 }
 
+/// The hash chain of a journal, as far as its records were held against it: whoever reads them holds each
+/// against it, in their order.
+#[derive(Debug)]
+pub struct RecordChain {
+    session: SessionId,
+    /// Records that it holds, and the hash of the last of them.
+    held: Seq,
+    last_hash: String,
+}
+
+impl RecordChain {
+    /// The chain of `session`, against which nothing was held yet.
+    pub fn new(session: SessionId) -> RecordChain {
+        RecordChain { session, held: 0, last_hash: GENESIS.into() }
+    }
+
+    /// Holds the next records against it.
+    ///
+    /// # Errors
+    /// The first break. After it nothing more is to be held against this.
+    pub fn hold_records(&mut self, records: &[Record]) -> Result<(), StoreError> {
+        let checked = verify_chain(&self.last_hash, self.held + 1, records);
+        self.last_hash = checked.map_err(|error| StoreError::Damaged {
+            what: format!("the journal of session {}", self.session),
+            why: error.to_string(),
+        })?;
+        self.held += records.len() as Seq;
+        Ok(())
+    }
+}
+
 /// The records of a session from the first to the last, batch by batch, each held against the hash chain before
 /// it is given out.
 pub struct VerifiedRecords<'a> {
     store: &'a dyn Store,
     session: &'a SessionId,
-    /// Records that were given out, and the hash of the last of them.
-    given: Seq,
-    last_hash: String,
+    chain: RecordChain,
     is_at_end: bool,
 }
 
 impl<'a> VerifiedRecords<'a> {
     /// Nothing is read yet.
     pub fn new(store: &'a dyn Store, session: &'a SessionId) -> VerifiedRecords<'a> {
-        VerifiedRecords { store, session, given: 0, last_hash: GENESIS.into(), is_at_end: false }
+        let chain = RecordChain::new(session.clone());
+        VerifiedRecords { store, session, chain, is_at_end: false }
     }
 
     /// The next records, `most` of them or fewer; none after the last. After an error nothing more is to be
@@ -204,14 +224,8 @@ impl<'a> VerifiedRecords<'a> {
         if self.is_at_end {
             return Ok(Vec::new());
         }
-        let first = self.given + 1;
-        let records = self.store.read_records(self.session, first, most).await?;
-        let checked = verify_chain(&self.last_hash, first, &records);
-        self.last_hash = checked.map_err(|error| StoreError::Damaged {
-            what: format!("the journal of session {}", self.session),
-            why: error.to_string(),
-        })?;
-        self.given += records.len() as Seq;
+        let records = self.store.read_records(self.session, self.chain.held + 1, most).await?;
+        self.chain.hold_records(&records)?;
         self.is_at_end = records.len() < most;
         Ok(records)
     }

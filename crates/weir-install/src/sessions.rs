@@ -4,17 +4,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use futures::future::join3;
 use serde_json::Value;
 use weir_core::event::Event;
-use weir_core::ids::SessionId;
+use weir_core::ids::{Seq, SessionId};
+use weir_core::record::Record;
 use weir_core::session::SessionConfig;
-use weir_engine::engine::VerifiedRecords;
+use weir_engine::engine::{EngineError, RecordChain};
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::fact_of;
-use weir_engine::ports::{SessionMeta, Store};
+use weir_engine::ports::{SessionMeta, Store, StoreError};
 
 use crate::failure::{engine_failure, usage};
 
+mod end;
 mod export;
 mod html;
 pub mod last;
@@ -22,15 +25,17 @@ mod markdown;
 mod removal;
 mod summary;
 pub mod transcript;
+mod used;
 mod whole;
 
+pub use end::SessionEnd;
 pub use export::{ExportFormat, ExportedSession, export_session};
 pub use removal::{remove_all, with_sub_agents};
 pub use summary::SessionSummary;
 pub use whole::WholeSession;
 
-/// Records that are read at once.
-const READ_BATCH: usize = 1_024;
+/// Records that are read at once: few enough that those before them are proved, and shown, meanwhile.
+const READ_BATCH: usize = 512;
 
 /// The facts of a session, with its hash chain checked.
 pub async fn load_session_facts(
@@ -43,7 +48,7 @@ pub async fn load_session_facts(
 }
 
 /// Visits the facts of a session, the first one first, and keeps none. The hash chain of each is checked before
-/// it is visited.
+/// it is visited. While some are visited, the next ones are proved on another thread, and those after them read.
 ///
 /// # Errors
 /// It cannot be read, or its chain is broken: the first break is named, and some that stand before it were
@@ -53,16 +58,38 @@ pub async fn visit_session_facts(
     id: &SessionId,
     mut visit: impl FnMut(&PublishedFact),
 ) -> anyhow::Result<()> {
-    let mut verified = VerifiedRecords::new(store, id);
-    loop {
-        let records = verified.next_batch(READ_BATCH).await.map_err(engine_failure)?;
-        if records.is_empty() {
-            return Ok(());
-        }
-        for record in &records {
-            visit(&fact_of(record)?);
-        }
+    let mut chain = RecordChain::new(id.clone());
+    let mut records = store.read_records(id, 1, READ_BATCH).await.map_err(read_failure)?;
+    let mut next = 1 + records.len() as Seq;
+    let mut proved: Vec<PublishedFact> = Vec::new();
+    while !records.is_empty() || !proved.is_empty() {
+        let is_end = records.len() < READ_BATCH;
+        let reading = async {
+            if is_end { Ok(Vec::new()) } else { store.read_records(id, next, READ_BATCH).await }
+        };
+        let proving = tokio::task::spawn_blocking(move || prove_records(chain, &records));
+        let visiting = async { proved.iter().for_each(&mut visit) };
+        // In this order: the read is begun before this thread has other work.
+        let (read, proof, ()) = join3(reading, proving, visiting).await;
+        (chain, proved) = proof??;
+        records = read.map_err(read_failure)?;
+        next += records.len() as Seq;
     }
+    Ok(())
+}
+
+/// Holds `records` against their hash chain, and reads the fact in each.
+fn prove_records(
+    mut chain: RecordChain,
+    records: &[Record],
+) -> anyhow::Result<(RecordChain, Vec<PublishedFact>)> {
+    chain.hold_records(records).map_err(read_failure)?;
+    let facts = records.iter().map(fact_of).collect::<Result<Vec<_>, _>>()?;
+    Ok((chain, facts))
+}
+
+fn read_failure(error: StoreError) -> anyhow::Error {
+    engine_failure(EngineError::Store(error))
 }
 
 /// The summary of a session that exists.

@@ -88,6 +88,17 @@ pub struct VisibleSettings {
     pub thinking: Option<Thinking>,
 }
 
+impl VisibleSettings {
+    fn of_config(config: &SessionConfig) -> VisibleSettings {
+        VisibleSettings {
+            model: config.model.model.to_string(),
+            profile: config.profile.name.clone(),
+            permission: Some(config.permission),
+            thinking: Some(config.thinking),
+        }
+    }
+}
+
 /// One thing that is another than before the fact.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TranscriptChange {
@@ -359,12 +370,7 @@ impl Transcript {
 
     fn apply_config(&mut self, config: &SessionConfig) {
         self.meters.window = config.model.window;
-        self.settings = VisibleSettings {
-            model: config.model.model.to_string(),
-            profile: config.profile.name.clone(),
-            permission: Some(config.permission),
-            thinking: Some(config.thinking),
-        };
+        self.settings = VisibleSettings::of_config(config);
         self.changes.push(Change::SettingsChanged);
     }
 
@@ -404,16 +410,23 @@ impl Transcript {
         }
     }
 
-    /// An empty one that knows the foreign words of `session`, for whoever is told only what happens later.
+    /// An empty one that knows the foreign words and the settings of `session`, for whoever is told only what
+    /// happens later.
     pub fn after(session: &Session) -> Transcript {
-        Transcript { handles: session.handles.clone(), ..Transcript::default() }
+        let settings = session.config().map(|config| VisibleSettings::of_config(config));
+        Transcript {
+            seq: session.fact_count(),
+            handles: session.handles.clone(),
+            settings: settings.unwrap_or_default(),
+            ..Transcript::default()
+        }
     }
 
-    /// An empty one at an earlier place of the journal of `session`, for whoever reads what comes after it.
-    /// It knows the foreign words that stood beside the context there. `later`: the calls that end after
-    /// that place. `None`: it cannot be known, and the journal has to be read from its beginning.
-    pub fn before_calls(session: &Session, later: &BTreeSet<CallId>) -> Option<Transcript> {
-        let handles = session.handles.without_calls(later)?;
+    /// An empty one at an earlier place of its journal, for whoever reads what comes after it. It knows the
+    /// foreign words that stood beside the context there. `later`: the calls that end after that place.
+    /// `None`: it cannot be known, and the journal has to be read from its beginning.
+    pub fn before_calls(&self, later: &BTreeSet<CallId>) -> Option<Transcript> {
+        let handles = self.handles.without_calls(later)?;
         Some(Transcript { handles, ..Transcript::default() })
     }
 

@@ -8,13 +8,12 @@
 use std::collections::BTreeSet;
 
 use weir_core::event::Event;
-use weir_core::ids::{CallId, Seq};
-use weir_core::session::Session;
-use weir_core::view::transcript::Transcript;
+use weir_core::ids::{CallId, Seq, SessionId};
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{Store, StoreError};
 
+use super::end::SessionEnd;
 use super::transcript::ConversationReader;
 
 /// Facts that are read for an entry at first: a call has some seven, and most of them are no entry.
@@ -32,22 +31,24 @@ pub struct ConversationEntry {
     pub text: String,
 }
 
-/// The last `most` entries of the conversation of `session`, as reading its whole journal gives them.
+/// The last `most` entries of the conversation of the session `id`, which stands so at its `end`, as reading
+/// its whole journal gives them.
 ///
 /// # Errors
 /// The journal cannot be read.
 pub async fn read_last_entries(
     store: &dyn Store,
-    session: &Session,
+    id: &SessionId,
+    end: &SessionEnd,
     most: usize,
 ) -> Result<Vec<ConversationEntry>, StoreError> {
     let mut facts: Vec<PublishedFact> = Vec::new();
-    let mut first = session.fact_count() + 1;
+    let mut first = end.fact_count() + 1;
     let mut batch = most.saturating_mul(FACTS_PER_ENTRY).clamp(READ_MIN, READ_MAX);
     while first > 1 {
         let from = first.saturating_sub(batch as Seq).max(1);
         let wanted = usize::try_from(first - from).unwrap_or(READ_MAX);
-        let records = store.read_records(session.id(), from, wanted).await?;
+        let records = store.read_records(id, from, wanted).await?;
         let mut earlier = records.iter().map(fact_of).collect::<Result<Vec<_>, _>>()?;
         earlier.append(&mut facts);
         (facts, first) = (earlier, from);
@@ -55,7 +56,7 @@ pub async fn read_last_entries(
         let found = if first == 1 {
             Some(read_entries(ConversationReader::default(), &facts))
         } else {
-            read_end(session, &facts).filter(|entries| entries.len() >= most)
+            read_end(end, &facts).filter(|entries| entries.len() >= most)
         };
         if let Some(mut entries) = found {
             entries.drain(..entries.len().saturating_sub(most));
@@ -65,9 +66,9 @@ pub async fn read_last_entries(
     Ok(Vec::new())
 }
 
-/// The entries of the last `facts` of the journal of `session`. `None`: they cannot be told without those
-/// before.
-pub fn read_end(session: &Session, facts: &[PublishedFact]) -> Option<Vec<ConversationEntry>> {
+/// The entries of the last `facts` of a journal, which stands so at its `end`. `None`: they cannot be told
+/// without those before.
+pub fn read_end(end: &SessionEnd, facts: &[PublishedFact]) -> Option<Vec<ConversationEntry>> {
     let (mut begun, mut ended) = (BTreeSet::<CallId>::new(), BTreeSet::new());
     for fact in facts {
         match fact.event.as_ref() {
@@ -83,7 +84,7 @@ pub fn read_end(session: &Session, facts: &[PublishedFact]) -> Option<Vec<Conver
     if !ended.is_subset(&begun) {
         return None;
     }
-    let seen = Transcript::before_calls(session, &ended)?;
+    let seen = end.seen_transcript().before_calls(&ended)?;
     Some(read_entries(ConversationReader::new(seen), facts))
 }
 

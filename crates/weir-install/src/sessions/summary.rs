@@ -7,12 +7,12 @@ use serde::Serialize;
 use weir_core::event::{ApprovalRequested, Denial, Event, QuestionAsked, RunFinished, RunStatus};
 use weir_core::ids::{RunId, SessionId, Timestamp};
 use weir_core::model::Usage;
-use weir_core::session::Session;
-use weir_core::view::transcript::{PendingAsk, Transcript, TranscriptChange};
+use weir_core::view::transcript::{PendingAsk, Transcript, TranscriptChange, VisibleSettings};
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_text;
 use weir_engine::ports::SessionMeta;
 
+use super::used::UsedSoFar;
 use super::whole::WholeSession;
 use crate::wording::{single_visible_line, timestamp_text};
 
@@ -86,7 +86,7 @@ impl SessionSummary {
         status: String,
         facts: &[PublishedFact],
     ) -> SessionSummary {
-        let mut whole = WholeSession::after(Session::new(meta.id.clone()));
+        let mut whole = WholeSession::default();
         facts.iter().for_each(|fact| whole.apply_fact(fact));
         whole.into_summary(meta, status)
     }
@@ -96,11 +96,13 @@ impl SessionSummary {
         SessionSummary { work: Some(work), ..self }
     }
 
-    /// The summary without what was done in it. `asks`: what waits for an answer.
-    pub fn of_session(
+    /// The summary without what was done in it: how a session stands at its end. `asks`: what waits for an
+    /// answer.
+    pub(super) fn at_end(
         meta: &SessionMeta,
         status: String,
-        session: &Session,
+        settings: &VisibleSettings,
+        used: &UsedSoFar,
         asks: &[PendingAsk],
     ) -> SessionSummary {
         let requests = asks.iter().filter_map(|ask| Some((ask, ask.request()?)));
@@ -111,14 +113,14 @@ impl SessionSummary {
             workspace: meta.workspace.clone(),
             model: meta.model.clone(),
             profile: meta.profile.clone(),
-            permission: session.config().map_or(String::new(), |c| c.permission.to_string()),
+            permission: settings.permission.map_or(String::new(), |mode| mode.to_string()),
             created: meta.created,
             updated: meta.updated,
             facts: meta.facts,
             parent: meta.parent.clone(),
             work: None,
-            usage: *session.usage(),
-            cost_usd: session.cost_usd(),
+            usage: used.usage(),
+            cost_usd: used.cost_usd(),
             question: asks.iter().rev().find_map(PendingAsk::question).cloned(),
             approvals: requests
                 .map(|(ask, request)| OpenApproval {

@@ -8,7 +8,7 @@ use weir_core::governance::{GateName, Verdict};
 use weir_core::ids::{BlobId, Seq, Timestamp};
 use weir_core::message::{MessageBlock, StoredMedia};
 use weir_core::tool::AgentControl;
-use weir_core::view::plain::visible_text;
+use weir_core::view::plain::{push_visible_text, visible_text};
 use weir_core::view::told::cut_off;
 use weir_core::view::transcript::{CallStage, PlacedFact, Transcript, TranscriptChange};
 use weir_engine::hub::PublishedFact;
@@ -292,7 +292,7 @@ fn push_indented_lines(text: &mut String, mark: &str, shown: &str, limit: usize)
     for line in shown.lines().take(limit) {
         text.push_str("\n    ");
         text.push_str(mark);
-        text.push_str(&visible_text(line));
+        push_visible_text(text, line);
     }
     if lines > limit {
         text.push_str(&format!("\n    … ({} more lines)", lines - limit));

@@ -1,48 +1,30 @@
 //! A session that is read from its first fact to its last, each of them once: what was done in it, and what
-//! stands of each fact in its conversation. Of what the kept fold of its beginning has, nothing is folded again
-//! (Q10). Not here: reading the journal, and the end of a conversation alone (`last`).
+//! stands of each fact in its conversation. Nothing of it is folded but what is shown (Q10). Not here: reading
+//! the journal, and the end of a conversation alone (`end`, `last`).
 
-use weir_core::ids::SessionId;
-use weir_core::session::Session;
-use weir_engine::engine::begin_fold;
 use weir_engine::hub::PublishedFact;
-use weir_engine::ports::{SessionMeta, Store, StoreError};
+use weir_engine::ports::SessionMeta;
 
 use super::summary::{SessionSummary, SessionWork};
 use super::transcript::ConversationReader;
+use super::used::UsedSoFar;
 
-/// The session, as far as it was read.
+/// The session, as far as it was read; at first nothing was.
+#[derive(Default)]
 pub struct WholeSession {
-    /// It may be ahead of what was read.
-    session: Session,
     reader: ConversationReader,
     work: SessionWork,
+    used: UsedSoFar,
 }
 
 impl WholeSession {
-    /// One of which nothing was read yet.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub async fn begin(store: &dyn Store, id: &SessionId) -> Result<WholeSession, StoreError> {
-        Ok(WholeSession::after(begin_fold(store, id).await?))
-    }
-
-    /// The same; `session`: a fold of its first facts, or of none.
-    pub fn after(session: Session) -> WholeSession {
-        let (reader, work) = (ConversationReader::default(), SessionWork::default());
-        WholeSession { session, reader, work }
-    }
-
     /// Takes the next fact in.
     pub fn apply_fact(&mut self, fact: &PublishedFact) {
-        if fact.seq > self.session.fact_count() {
-            self.session.apply(fact.ts, &fact.event);
-        }
         for change in self.reader.read_fact(fact) {
             self.work.count_change(&change, self.reader.seen_transcript());
         }
         self.work.count_fact(fact);
+        self.used.count_event(&fact.event);
     }
 
     /// The last fact in one line: number, moment, kind and the beginning of what it says.
@@ -58,7 +40,8 @@ impl WholeSession {
 
     /// Its summary, once all of it was read.
     pub fn into_summary(self, meta: &SessionMeta, status: String) -> SessionSummary {
-        let asks = self.reader.seen_transcript().asks();
-        SessionSummary::of_session(meta, status, &self.session, asks).with_work(self.work)
+        let seen = self.reader.seen_transcript();
+        let at_end = SessionSummary::at_end(meta, status, seen.settings(), &self.used, seen.asks());
+        at_end.with_work(self.work)
     }
 }

@@ -59,7 +59,7 @@ fn faces_of(path: &Path, cx: &InstallationContext) -> anyhow::Result<String> {
     let looks = moments::looks(&facts);
     let session = SessionId::new("scenario");
     super::sessions::offscreen::check_ends(&session, &facts)?;
-    super::sessions::offscreen::check_whole_after_folds(&session, &facts)?;
+    super::sessions::offscreen::check_summary(&session, &facts)?;
     super::sessions::offscreen::check_kept_usage(&session, &facts)?;
     starts::check_settled_starts(&session, &facts)?;
     let text = sections::all_sections(

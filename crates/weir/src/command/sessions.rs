@@ -11,12 +11,11 @@ use weir_install::context::InstallationContext;
 use weir_install::session_ids::{self, SubAgentListing};
 use weir_install::sessions::last::read_last_entries;
 pub(super) use weir_install::sessions::meta;
-use weir_install::sessions::{SessionSummary, WholeSession, line, visit_session_facts};
+use weir_install::sessions::{SessionEnd, WholeSession, line, visit_session_facts};
 use weir_install::wiring;
 pub(super) use weir_install::wording::{single_visible_line, timestamp_text};
 use weir_store::SqliteStore;
 
-use super::approvals::fold::load_folded_session;
 use crate::failure::{engine_failure, usage};
 use crate::options::{
     SessionsCommand, SessionsForkArgs, SessionsListArgs, SessionsSearchArgs, SessionsShowArgs,
@@ -107,7 +106,7 @@ async fn show_session(cx: &InstallationContext, args: &SessionsShowArgs) -> anyh
         let look = EndOfSession { meta, status, most };
         return show_end(store.as_ref(), &look, args.json.json).await;
     }
-    let mut whole = WholeSession::begin(store.as_ref(), &id).await?;
+    let mut whole = WholeSession::default();
     let (mut lines, mut texts) = (Vec::new(), Vec::new());
     let visited = visit_session_facts(store.as_ref(), &id, |fact| {
         whole.apply_fact(fact);
@@ -142,10 +141,11 @@ struct EndOfSession {
 /// Shows how a session stands and the end of its conversation. Neither reads the whole journal.
 async fn show_end(store: &dyn Store, look: &EndOfSession, as_json: bool) -> anyhow::Result<()> {
     let EndOfSession { meta, status, most } = look;
-    let folded = load_folded_session(store, &meta.id).await?;
-    let asks: Vec<_> = folded.open_asks().into_iter().map(|asked| asked.fact).collect();
-    let summary = SessionSummary::of_session(meta, status.clone(), &folded.session, &asks);
-    let entries = read_last_entries(store, &folded.session, *most).await?;
+    let end = SessionEnd::read(store, &meta.id).await?;
+    let end =
+        end.ok_or_else(|| usage(format!("session {} is no longer in this store", meta.id)))?;
+    let summary = end.to_summary(meta, status.clone());
+    let entries = read_last_entries(store, &meta.id, &end, *most).await?;
     if as_json {
         let mut value = json!(summary);
         let lines = entries.iter().map(|entry| line(&meta.id, &entry.fact));

@@ -11,7 +11,7 @@ use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_word;
 use weir_engine::ports::{SessionMeta, UsageFilter, UsageNote, UsageRow};
 use weir_install::sessions::last::read_end;
-use weir_install::sessions::{SessionSummary, WholeSession, transcript};
+use weir_install::sessions::{SessionEnd, SessionSummary, transcript};
 use weir_install::usage::journal::JournalUsage;
 
 /// The lines above the conversation.
@@ -40,13 +40,14 @@ pub(in crate::command) fn check_ends(
 ) -> anyhow::Result<()> {
     let mut session = Session::new(id.clone());
     facts.iter().for_each(|fact| session.apply(fact.ts, &fact.event));
+    let at_end = SessionEnd::of_session(&session);
     let mut reader = transcript::ConversationReader::default();
     let texts = facts.iter().filter_map(|fact| Some((fact.seq, reader.read_brief_text(fact)?)));
     let whole: Vec<(u64, String)> = texts.collect();
     let mut told = 0;
     for from in (1..facts.len()).step_by(facts.len() / ENDS_MAX + 1) {
         // What reaches back further is read from further back.
-        let Some(end) = read_end(&session, &facts[from..]) else { continue };
+        let Some(end) = read_end(&at_end, &facts[from..]) else { continue };
         let end: Vec<(u64, String)> =
             end.into_iter().map(|entry| (entry.fact.seq, entry.text)).collect();
         let expected = &whole[whole.len().saturating_sub(end.len())..];
@@ -62,32 +63,24 @@ pub(in crate::command) fn check_ends(
     Ok(())
 }
 
-/// So many folds of beginnings are held against all of it.
-const FOLDS_MAX: usize = 8;
-
-/// All of the journal tells the same wherever a fold of its beginning was kept (Q10).
+/// What the facts tell of settings and of what was used is what the fold of the session has (Q10).
 ///
 /// # Errors
-/// The place after which it tells something else.
-pub(in crate::command) fn check_whole_after_folds(
+/// What differs.
+pub(in crate::command) fn check_summary(
     id: &SessionId,
     facts: &[PublishedFact],
 ) -> anyhow::Result<()> {
     let meta = meta(id, facts);
-    let expected = json!(SessionSummary::from_facts(&meta, meta.status.clone(), facts));
-    let text = conversation(facts);
-    for kept in (0..facts.len()).step_by(facts.len() / FOLDS_MAX + 1) {
-        let mut session = Session::new(id.clone());
-        facts[..=kept].iter().for_each(|fact| session.apply(fact.ts, &fact.event));
-        let mut whole = WholeSession::after(session);
-        let mut texts = Vec::new();
-        for fact in facts {
-            whole.apply_fact(fact);
-            texts.extend(whole.brief_text(fact));
-        }
-        let told = json!(whole.into_summary(&meta, meta.status.clone()));
-        ensure!(told == expected, "after a fold of {} facts it tells {told}", kept + 1);
-        ensure!(texts.join("\n") == text, "after a fold of {} facts: {texts:?}", kept + 1);
+    let mut session = Session::new(id.clone());
+    facts.iter().for_each(|fact| session.apply(fact.ts, &fact.event));
+    let of_facts = json!(SessionSummary::from_facts(&meta, meta.status.clone(), facts));
+    let of_fold = json!(SessionEnd::of_session(&session).to_summary(&meta, meta.status.clone()));
+    let permission = session.config().map(|config| config.permission.to_string());
+    ensure!(of_facts["permission"] == json!(permission), "{permission:?} is shown as {of_facts}");
+    for field in ["permission", "usage", "cost_usd"] {
+        let (told, expected) = (&of_facts[field], &of_fold[field]);
+        ensure!(told == expected, "{field} is told as {told}, and is {expected}");
     }
     Ok(())
 }

@@ -50,6 +50,20 @@ pub use prompts::{PromptFile, PromptSection, PromptText, PromptVersion};
 pub use rules::{RuleChange, RuleLine, ShownDecision, TrustLine};
 pub use settings::{Setting, SettingShape, SettingsChange, SettingsChangeOutcome, SettingsSheet};
 
+/// That the settings of a person were looked at a moment ago ([`UserSpace::look_at_settings`]): all parts with which
+/// one session is opened are made of one look.
+#[derive(Debug, Clone, Copy)]
+pub struct SettingsLook {
+    revision: u64,
+}
+
+impl SettingsLook {
+    /// Which settings were seen ([`UserSpace::revision`]).
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+}
+
 /// In which surroundings a session runs (T3, S9): they narrow its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SessionContext {
@@ -200,12 +214,29 @@ impl UserSpace {
         self.store.clone()
     }
 
+    /// Looks at the settings as they are now: what is made of one look is not looked up again on the way.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn look_at_settings(&self) -> Result<SettingsLook, InstallationError> {
+        self.look_up_made().await?;
+        Ok(SettingsLook { revision: self.revision.load(Ordering::Relaxed) })
+    }
+
     /// The engine of their sessions, with the settings as they are now.
     ///
     /// # Errors
     /// The settings cannot be used: a sentence.
     pub async fn engine(&self) -> Result<Engine, InstallationError> {
-        self.look_up_made().await?;
+        let look = self.look_at_settings().await?;
+        self.engine_at(&look).await
+    }
+
+    /// The same, once the settings were looked at.
+    ///
+    /// # Errors
+    /// As [`UserSpace::engine`].
+    pub async fn engine_at(&self, _look: &SettingsLook) -> Result<Engine, InstallationError> {
         let kept = || self.engine.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(engine) = kept().clone() {
             return Ok(engine);
@@ -225,7 +256,20 @@ impl UserSpace {
         wish: &SessionPreferences,
         kept: Option<&SessionConfig>,
     ) -> Result<SessionOptions, InstallationError> {
-        self.look_up_made().await?;
+        let look = self.look_at_settings().await?;
+        self.session_options_at(&look, wish, kept).await
+    }
+
+    /// The same, once the settings were looked at. Files of settings are read now.
+    ///
+    /// # Errors
+    /// As [`UserSpace::session_options`].
+    pub async fn session_options_at(
+        &self,
+        _look: &SettingsLook,
+        wish: &SessionPreferences,
+        kept: Option<&SessionConfig>,
+    ) -> Result<SessionOptions, InstallationError> {
         let of_agent = wish.agent.as_ref().map(|agent| agent.workspace.as_str());
         let folder = wish.workspace.as_deref().or(kept.map(|kept| kept.workspace.as_str()));
         let cx = self.at(folder.or(of_agent)).map_err(|error| refused(&error))?;
@@ -338,7 +382,6 @@ impl UserSpace {
     /// # Errors
     /// The database does not answer.
     pub async fn revision(&self) -> Result<u64, InstallationError> {
-        self.look_up_made().await?;
-        Ok(self.revision.load(Ordering::Relaxed))
+        Ok(self.look_at_settings().await?.revision)
     }
 }

@@ -324,13 +324,13 @@ pub async fn session_options(
     let workspace = cx.open_workspace()?;
     let profile = choose_profile(cx, wishes, kept)?;
     // A wrong rule is said before a model is looked for, which may ask local servers.
-    session_rules(cx, &workspace, wishes, kept)?;
+    let rules = session_rules(cx, &workspace, wishes, kept)?;
     let model = choose_session_model(cx, wishes, kept, &profile).await?;
     let profile = match kept {
         None => profile_for_window(cx, wishes, profile, &model.info())?,
         Some(_) => profile,
     };
-    settle_session(cx, wishes, kept, ChosenParts { workspace, profile, model }).await
+    settle_session(cx, wishes, kept, ChosenParts { workspace, profile, rules, model }).await
 }
 
 /// The profile for small windows, where nobody chose one and the model has such a window (R6).
@@ -368,13 +368,15 @@ pub async fn session_options_for_model(
     let cx = &added::with_session_folders(cx, wishes, kept)?;
     let workspace = cx.open_workspace()?;
     let profile = choose_profile(cx, wishes, kept)?;
-    settle_session(cx, wishes, kept, ChosenParts { workspace, profile, model }).await
+    let rules = session_rules(cx, &workspace, wishes, kept)?;
+    settle_session(cx, wishes, kept, ChosenParts { workspace, profile, rules, model }).await
 }
 
 /// What is chosen first: tools and servers follow from it.
 struct ChosenParts {
     workspace: Arc<Workspace>,
     profile: LoadedProfile,
+    rules: RuleSet,
     model: Arc<dyn Model>,
 }
 
@@ -385,7 +387,7 @@ async fn settle_session(
     kept: Option<&SessionConfig>,
     chosen: ChosenParts,
 ) -> anyhow::Result<SessionOptions> {
-    let ChosenParts { workspace, mut profile, model } = chosen;
+    let ChosenParts { workspace, mut profile, rules, model } = chosen;
     switching::ask_profile_windows(cx, wishes).await?;
     let toolbox = build_toolbox_for_model(cx, &workspace, &model.info()).await?;
     made::add_dynamic_tools(cx, &toolbox, &workspace).await?;
@@ -397,7 +399,7 @@ async fn settle_session(
     profile.profile = mcp::without_unnamed_servers(profile.profile, &profile.mcp_servers, &toolbox);
     let before_calls = spending::model_under_caps(cx, wishes, model.clone(), "mcp")?;
     asked.set_model(model.clone(), before_calls);
-    let chosen = SessionChoices { workspace, toolbox, profile, model };
+    let chosen = SessionChoices { workspace, toolbox, profile, rules, model };
     let mut options = session_options_with(cx, wishes, kept, chosen)?;
     options.resources.servers = servers.map(|servers| servers as Arc<dyn McpServers>);
     Ok(options)
@@ -411,6 +413,8 @@ pub struct SessionChoices {
     pub toolbox: Arc<Toolbox>,
     /// Its profile.
     pub profile: LoadedProfile,
+    /// All rules that hold in it ([`session_rules`]).
+    pub rules: RuleSet,
     /// Its model.
     pub model: Arc<dyn Model>,
 }
@@ -424,7 +428,7 @@ pub fn session_options_with(
     chosen: SessionChoices,
 ) -> anyhow::Result<SessionOptions> {
     let config = cx.config()?;
-    let SessionChoices { workspace, toolbox, profile, model } = chosen;
+    let SessionChoices { workspace, toolbox, profile, rules, model } = chosen;
     let named = routing::NamedModel::new(config, wishes, &profile.profile, &model.info());
     for note in &profile.notes {
         cx.notify(&format!("warning: {}: {note}", profile.source));
@@ -438,7 +442,6 @@ pub fn session_options_with(
     let limits = spending::limits_with_caps(cx, wishes, &profile, &info)?;
     child::within_depth(Arc::make_mut(&mut tools), 0, &limits);
     let (tools, deferred) = (share_tool_list(tools), share_tool_list(deferred));
-    let rules = session_rules(cx, &workspace, wishes, kept)?;
     check_names(cx, &rules, &profile, &toolbox)?;
     let guards = guards::session_guards(config, kept, SystemClock::default().now());
     let profiles = SessionProfiles::new(cx, wishes, &toolbox)?;

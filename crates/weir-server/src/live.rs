@@ -105,13 +105,13 @@ impl ServerSessions {
         preferences: SessionPreferences,
     ) -> HandlerResult<SessionId> {
         pause::may_run(app, space.as_ref()).await?;
-        let revision = space.revision().await?;
-        let options = space.session_options(&preferences, None).await?;
+        let look = space.look_at_settings().await?;
+        let options = space.session_options_at(&look, &preferences, None).await?;
         let key = SessionKey::for_session(space.as_ref(), &id);
         bound_options::store_bound_options(app, space.as_ref(), &key, &preferences).await?;
-        let handle = space.engine().await?.open(id.clone(), options).await?;
+        let handle = space.engine_at(&look).await?.open(id.clone(), options).await?;
         let live = LiveSession::new(handle, SessionState::default());
-        let server_session = ServerSession::new(live, space.clone(), key).made_at(revision);
+        let server_session = ServerSession::new(live, space.clone(), key).made_at(look.revision());
         let server_session = self.admit_session(app, server_session);
         server_session.wait_until_begun(0).await;
         Ok(id)
@@ -174,7 +174,9 @@ impl ServerSessions {
             return Ok(SessionLocation::Elsewhere(format!("session {parent}, which started it")));
         }
         recovery::refuse_quarantined(app, key).await?;
-        let engine = space.engine().await?;
+        // Settings that change from here on count at the next opening: this one is of their revision.
+        let look = space.look_at_settings().await?;
+        let engine = space.engine_at(&look).await?;
         // Before its journal is folded, and its servers and plugins are started.
         match engine.check_not_held(id).await {
             Ok(()) => (),
@@ -184,18 +186,17 @@ impl ServerSessions {
         let loaded = fold::load_journal(space.store().as_ref(), id).await?;
         let (kept, facts) = (loaded.session.config().cloned(), loaded.session.fact_count());
         let state = SessionState::read_of_session(space.store().as_ref(), &loaded.session).await?;
-        let revision = space.revision().await?;
         let own = bound_options::load_bound_options(app, key).await?;
         let preferences = preferences.cloned().map_or_else(
             || own.clone(),
             |preferences| bound_options::join_bound_options(preferences, &own),
         );
-        let options = space.session_options(&preferences, kept.as_deref()).await?;
+        let options = space.session_options_at(&look, &preferences, kept.as_deref()).await?;
         match engine.resume_loaded(loaded, options).await {
             Ok(handle) => {
                 let live = LiveSession::new(handle, state);
                 let server_session =
-                    ServerSession::new(live, space.clone(), key.clone()).made_at(revision);
+                    ServerSession::new(live, space.clone(), key.clone()).made_at(look.revision());
                 let server_session = self.admit_session(app, server_session);
                 // Whoever looks into the journal now finds what the opening changed.
                 server_session.wait_until_begun(facts).await;

@@ -290,8 +290,9 @@ impl UserSpace {
     /// # Errors
     /// No session could be begun now: why.
     pub async fn preview_prompt(&self) -> Result<Vec<PromptSection>, InstallationError> {
-        let options = self.session_options(&SessionPreferences::default(), None).await?;
-        let engine = self.engine().await?;
+        let look = self.look_at_settings().await?;
+        let options = self.session_options_at(&look, &SessionPreferences::default(), None).await?;
+        let engine = self.engine_at(&look).await?;
         let glance = SceneRequest {
             named: options.config.profile.skills.clone(),
             ..SceneRequest::default()

@@ -79,8 +79,10 @@ async fn play_demo_session(
         allow: vec!["Shell(sh greet.sh:*)".into()],
         ..SessionOverrides::default()
     };
+    let workspace = there.open_workspace()?;
     let chosen = SessionChoices {
-        workspace: there.open_workspace()?,
+        rules: wiring::session_rules(&there, &workspace, &wishes, None)?,
+        workspace,
         toolbox: wiring::build_toolbox()?,
         profile: wiring::choose_profile(&there, &wishes, None)?,
         model: Arc::new(ScriptedModel::from_text(SCRIPT)?),

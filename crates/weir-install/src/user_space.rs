@@ -52,7 +52,7 @@ pub use settings::{Setting, SettingShape, SettingsChange, SettingsChangeOutcome,
 
 /// That the settings of a person were looked at a moment ago ([`UserSpace::look_at_settings`]): all parts with which
 /// one session is opened are made of one look.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct SettingsLook {
     revision: u64,
 }
@@ -301,13 +301,12 @@ impl UserSpace {
         options.map_err(|error| refused(&error))
     }
 
-    /// What a program of theirs calls tools by over MCP: in their own folder, with their settings as they are
-    /// now.
+    /// What a program of theirs calls tools by over MCP: in their own folder, with their settings as they were
+    /// looked at.
     ///
     /// # Errors
     /// The settings cannot be used: a sentence.
-    pub async fn mcp_agent(&self) -> Result<ClientAgent, InstallationError> {
-        self.look_up_made().await?;
+    pub async fn mcp_agent(&self, _look: &SettingsLook) -> Result<ClientAgent, InstallationError> {
         let cx = self.at(None).map_err(|error| refused(&error))?;
         let config = cx.config().map_err(|error| refused(&error))?;
         let settings = config.settings.mcp_server.clone();

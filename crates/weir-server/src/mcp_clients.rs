@@ -70,7 +70,8 @@ impl PersonPlace {
         options: HttpOptions,
     ) -> Result<Arc<PersonClients>, InstallationError> {
         let mut there = self.clients.lock().await;
-        let revision = space.revision().await?;
+        let look = space.look_at_settings().await?;
+        let revision = look.revision();
         // Another space is one of other rights: nothing goes on with those of before.
         if let Some(clients) = there.as_ref().filter(|one| Arc::ptr_eq(&one.space, space)) {
             let is_current = clients.revision == revision;
@@ -85,7 +86,7 @@ impl PersonPlace {
         if let Some(old) = there.take() {
             old.end_clients().await;
         }
-        let agent = Arc::new(space.mcp_agent().await?);
+        let agent = Arc::new(space.mcp_agent(&look).await?);
         let stop = options.stop.clone();
         let http = HttpClients::new(agent.clone(), options);
         let used = Mutex::new(Instant::now());

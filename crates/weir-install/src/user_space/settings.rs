@@ -453,3 +453,6 @@ fn shape_of(key: &str, schema: &Value, choices: &[String]) -> SettingShape {
         () => SettingShape::Other,
     }
 }
+
+#[cfg(test)]
+mod tests;

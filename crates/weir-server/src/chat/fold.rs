@@ -92,7 +92,7 @@ impl ChatFold {
 
     /// Whether nothing is open: what stands on the page stays as it is.
     pub(super) fn is_settled(&self) -> bool {
-        self.seen.settled_place().is_some()
+        self.seen.is_settled()
     }
 
     /// Forgets the calls that are over. `settled`: what is seen now.

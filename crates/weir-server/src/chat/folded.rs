@@ -44,13 +44,13 @@ pub(super) struct ChatBounds {
 
 impl ChatBounds {
     /// With these an older page folds at most some hundredth of the conversation beside itself (places
-    /// are forgotten when there are 257, so 128 are left), and what is remembered are some 20 kB.
+    /// are forgotten when there are 257, so 128 are left), and what is remembered are some 40 kB.
     pub(super) const USUAL: ChatBounds =
         ChatBounds { entries: ENTRIES_SHOWN, stride: ENTRIES_SHOWN / 2, places: 256 };
 }
 
 /// A settled place, and how many entries the conversation has there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ChatPlace {
     pub(super) place: SettledPlace,
     pub(super) entries: usize,
@@ -80,7 +80,7 @@ impl ChatStart {
     }
 
     fn as_place(&self) -> ChatPlace {
-        ChatPlace { place: *self.settled.settled_place(), entries: self.entries }
+        ChatPlace { place: self.settled.settled_place().clone(), entries: self.entries }
     }
 }
 
@@ -194,7 +194,7 @@ impl FoldedChat {
     /// What is kept of it: `start` is where it begins.
     pub(super) fn to_kept(&self, start: &ChatStart) -> KeptChat {
         let before = self.places.iter().filter(|place| place.entries <= start.entries);
-        KeptChat { start: start.clone(), places: before.copied().collect(), stride: self.stride }
+        KeptChat { start: start.clone(), places: before.cloned().collect(), stride: self.stride }
     }
 
     /// Where the entries begin that are at hand; `None`: at the beginning of the journal.
@@ -247,8 +247,15 @@ impl FoldedChat {
 
     /// The last settled place for which this holds, or the beginning of the journal.
     pub(super) fn last_place(&self, is_meant: impl Fn(&ChatPlace) -> bool) -> ChatPlace {
-        let found = self.places.iter().rfind(|place| is_meant(place)).copied();
+        let found = self.places.iter().rfind(|place| is_meant(place)).cloned();
         found.unwrap_or(ChatPlace { place: SettledPlace::START, entries: 0 })
+    }
+
+    /// The last settled place with at least `facts` facts between it and the one after fact `last`, or the
+    /// beginning of the journal.
+    pub(crate) fn place_before(&self, last: Seq, facts: Seq) -> SettledPlace {
+        let has_enough = |place: &ChatPlace| place.place.seq.saturating_add(facts.max(1)) <= last;
+        self.last_place(has_enough).place
     }
 
     /// The fact of an entry that is not at hand, by its id; `None`: it is, or it is none of a fact.

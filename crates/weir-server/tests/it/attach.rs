@@ -350,4 +350,20 @@ async fn q10_a_long_session_has_a_place_from_which_on_it_can_be_shown() {
     let newer = facts.iter().filter(|fact| fact["seq"].as_u64() > Some(after));
     let said = newer.filter(|fact| fact["kind"] == "input.accepted").count();
     assert!(said > 20 && said < MANY_RUNS, "the newest stand after it: {said}");
+    check_parts(&admin, &session, after).await;
+}
+
+/// What stands before event `after` can be read in parts, each from a place on, down to the first event.
+async fn check_parts(admin: &Browser, session: &str, after: u64) {
+    let (mut before, mut parts) = (after, 0);
+    while before > 0 {
+        let start = format!("/api/v1/sessions/{session}/start?before={before}&events=60");
+        let (status, found) = admin.api("GET", &start, None).await;
+        assert_eq!((status, &found["seen"]), (200, &Value::Null), "{found}");
+        let place = found["after"].as_u64().expect("a place");
+        assert_eq!(found["place"]["seq"], place, "what is known there");
+        assert!(place == 0 || place + 60 <= before, "{place} and {before}");
+        (before, parts) = (place, parts + 1);
+    }
+    assert!(parts > 1, "they are parts of it");
 }

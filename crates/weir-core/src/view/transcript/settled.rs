@@ -16,7 +16,7 @@ use super::{
 };
 
 /// A place in a journal at which nothing was open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledPlace {
     /// The last fact before it; 0: the beginning.
     pub seq: Seq,
@@ -24,11 +24,23 @@ pub struct SettledPlace {
     is_running: bool,
     /// The last call that had been asked for.
     last_call: Option<CallId>,
+    /// What held.
+    settings: VisibleSettings,
 }
 
 impl SettledPlace {
     /// The beginning of every journal.
-    pub const START: SettledPlace = SettledPlace { seq: 0, is_running: false, last_call: None };
+    pub const START: SettledPlace = SettledPlace {
+        seq: 0,
+        is_running: false,
+        last_call: None,
+        settings: VisibleSettings {
+            model: String::new(),
+            profile: String::new(),
+            permission: None,
+            thinking: None,
+        },
+    };
 }
 
 /// What is seen of a session at a place at which nothing is open, as it is kept: all that later facts
@@ -45,7 +57,6 @@ pub struct SettledTranscript {
     run_started: i64,
     ended: Option<SettledEnd>,
     meters: SessionMeters,
-    settings: VisibleSettings,
 }
 
 /// How the last run ended.
@@ -82,24 +93,29 @@ impl SettledTranscript {
             run_started: Timestamp(self.run_started),
             ended,
             meters: self.meters.clone(),
-            settings: self.settings.clone(),
+            settings: self.place.settings.clone(),
             ..Transcript::default()
         }
     }
 }
 
 impl Transcript {
-    /// Where this is, if nothing is open there.
-    pub fn settled_place(&self) -> Option<SettledPlace> {
-        let is_settled = self.undelivered.is_empty()
+    /// Whether nothing is open.
+    pub fn is_settled(&self) -> bool {
+        self.undelivered.is_empty()
             && self.asks.is_empty()
             && self.pictures.is_empty()
             && !matches!(self.activity, Some(Activity::Retrying(_)))
-            && self.calls.values().all(CallEntry::is_settled);
-        is_settled.then_some(SettledPlace {
+            && self.calls.values().all(CallEntry::is_settled)
+    }
+
+    /// Where this is, if nothing is open there.
+    pub fn settled_place(&self) -> Option<SettledPlace> {
+        self.is_settled().then(|| SettledPlace {
             seq: self.seq,
             is_running: self.is_running,
             last_call: self.last_call,
+            settings: self.settings.clone(),
         })
     }
 
@@ -121,13 +137,12 @@ impl Transcript {
             run_started: self.run_started.micros(),
             ended,
             meters: self.meters.clone(),
-            settings: self.settings.clone(),
         })
     }
 
     /// An empty one at an earlier place of its journal, for whoever reads again what was said and done
-    /// after that. It knows the foreign words that stood beside the context there; numbers and settings
-    /// it does not know. `None`: what it must know cannot be known any more, and the journal has to be
+    /// after that. It knows the settings that held and the foreign words that stood beside the context
+    /// there; numbers it does not know. `None`: what it must know cannot be known any more, and the journal has to be
     /// read from its beginning.
     pub fn at_earlier_place(&self, place: &SettledPlace) -> Option<Transcript> {
         let handles = self.handles.until_call(place.last_call)?;
@@ -136,6 +151,7 @@ impl Transcript {
             last_call: place.last_call,
             handles,
             is_running: place.is_running,
+            settings: place.settings.clone(),
             ..Transcript::default()
         })
     }

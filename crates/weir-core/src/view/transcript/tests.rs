@@ -263,3 +263,18 @@ fn q10_of_calls_that_are_over_none_is_looked_at_to_know_whether_any_runs() {
     apply(&mut seen, &[("run.finished", ended)]);
     assert_eq!((seen.running.len(), seen.has_calls_at_work()), (0, false));
 }
+
+#[test]
+fn q10_at_an_earlier_place_the_settings_are_those_that_held_there() {
+    let mut seen = Transcript { settings: settings("script/one"), ..Transcript::default() };
+    seen.apply(&fact(1, "run.started", &json!({"run": "r1", "trigger": "user"})));
+    let place = seen.settled_place().expect("nothing is open");
+    seen.settings = settings("script/two");
+    let earlier = seen.at_earlier_place(&place).expect("no words were given up");
+    assert_eq!((earlier.seq, earlier.is_running), (1, true));
+    assert_eq!(earlier.settings(), &settings("script/one"));
+}
+
+fn settings(model: &str) -> VisibleSettings {
+    VisibleSettings { model: model.into(), ..VisibleSettings::default() }
+}

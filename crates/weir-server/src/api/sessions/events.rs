@@ -38,6 +38,7 @@ pub(crate) fn session_event_routes() -> Vec<Route> {
             .summary(
                 "A place from which on a terminal can show the session, with its newest entries",
             )
+            .query::<StartQuery>()
             .gives_json::<SessionStart>(200),
     ]
 }
@@ -49,21 +50,42 @@ pub(crate) struct SessionStart {
     format: String,
     /// The last event before it; 0: the beginning, where nothing is seen.
     after: Seq,
-    /// What is seen there, for programs of this form; null at the beginning.
+    /// What is seen there, for programs of this form; null at the beginning and where `before` was given.
     seen: Option<Value>,
+    /// The place, for programs of this form; null where `before` was not given.
+    place: Option<Value>,
 }
 
-async fn get_session_start(session: CallerSession) -> HandlerResult<Json<SessionStart>> {
+/// Which place is wanted.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct StartQuery {
+    /// The last event that is still to be read: a place before it, for whoever has all later ones.
+    before: Option<Seq>,
+    /// How many events are to stand between that place and `before`, this one included, at least.
+    events: Option<Seq>,
+}
+
+async fn get_session_start(
+    session: CallerSession,
+    Query(query): Query<StartQuery>,
+) -> HandlerResult<Json<SessionStart>> {
     let CallerSession { owner: CallerSpace { app, space, .. }, id, meta } = session;
     let known = app.chats.get(&SessionKey::for_session(space.as_ref(), &id), meta.facts);
     // No page is made of it.
     let view = ChatView { session: id, csrf: String::new(), acts: false, back: None };
     let folded = FoldedChat::read_journal(space.store().as_ref(), &view, known).await?;
+    let format = SNAPSHOT_FORMAT.into();
+    if let Some(before) = query.before {
+        let place = folded.place_before(before, query.events.unwrap_or_default());
+        // Its names are texts: it always has a form as JSON.
+        let (after, place) = (place.seq, serde_json::to_value(&place).ok());
+        return Ok(Json(SessionStart { format, after, seen: None, place }));
+    }
     let start = folded.first_start();
-    // Its names are texts: it always has a form as JSON.
     let seen = start.and_then(|start| serde_json::to_value(start.settled_transcript()).ok());
     let after = start.filter(|_| seen.is_some()).map_or(0, ChatStart::last_seq);
-    Ok(Json(SessionStart { format: SNAPSHOT_FORMAT.into(), after, seen }))
+    Ok(Json(SessionStart { format, after, seen, place: None }))
 }
 
 /// The place from which events are sent.
@@ -72,6 +94,8 @@ async fn get_session_start(session: CallerSession) -> HandlerResult<Json<Session
 pub(crate) struct EventsQuery {
     /// Events after this place; `Last-Event-ID` wins.
     after: Option<Seq>,
+    /// The last event that is wanted: the stream ends with it.
+    until: Option<Seq>,
 }
 
 async fn stream_session_events(
@@ -91,7 +115,9 @@ async fn stream_session_events(
     let feed = app.sessions.open_feed(&app, &space, &meta, after)?;
     let watch = app.auth.watch_credential(&caller);
     let revoked = Box::pin(async move { watch.wait_until_revoked().await });
-    let told = SessionEventStream { app, revoked, feed, _listener: listener, over: false };
+    // Whoever has the last one already is told nothing.
+    let (until, over) = (query.until, query.until.is_some_and(|until| until <= after));
+    let told = SessionEventStream { app, revoked, feed, _listener: listener, until, over };
     let stream = futures::stream::unfold(told, SessionEventStream::next);
     Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(HEARTBEAT).text("here")))
 }
@@ -102,6 +128,7 @@ struct SessionEventStream {
     revoked: BoxFuture<'static, ()>,
     feed: SessionFeed,
     _listener: ListenerSlot,
+    until: Option<Seq>,
     over: bool,
 }
 
@@ -118,7 +145,8 @@ impl SessionEventStream {
                 let event = Event::default().data(line);
                 match &update {
                     weir_engine::hub::SessionUpdate::Fact(fact) => {
-                        (event.id(fact.seq.to_string()), false)
+                        let is_last = self.until.is_some_and(|until| fact.seq >= until);
+                        (event.id(fact.seq.to_string()), is_last)
                     }
                     weir_engine::hub::SessionUpdate::Signal { .. } => (event, false),
                 }

@@ -307,7 +307,7 @@ impl EditorSession {
             | UiUpdate::History(_)
             // An editor is told every fact from the first on.
             | UiUpdate::Settled(_)
-            | UiUpdate::Earlier(_) => (),
+            | UiUpdate::Earlier { .. } => (),
         }
         LinkState::Open
     }

@@ -6,7 +6,8 @@
 //! face that was only looked at leaves nothing behind.
 //!
 //! Reading order: `course`, `settled_start`, `shown_session`, `context`, `controller`, `say`, `change`, `letters`,
-//! `steering`; then what is looked up: `about`, `lists`, `files`, `shell`, `back`, `reports`, `export`.
+//! `steering`; then what is looked up: `about`, `earlier`, `lists`, `files`, `shell`, `back`, `reports`,
+//! `export`.
 //! Not here: the same at a server (`super::remote`).
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ mod context;
 mod controller;
 mod course;
 mod decisions;
+mod earlier;
 mod export;
 mod files;
 mod letters;
@@ -72,8 +74,8 @@ pub struct FirstSession {
 pub enum FirstTold {
     /// The first of all.
     FirstFact,
-    /// The first after a settled place, where a long session has one. Those before it are told once all others
-    /// were.
+    /// The first after a settled place, where a long session has one. Those before it are told when they are
+    /// wished for.
     SettledPlace,
 }
 

@@ -3,8 +3,8 @@
 //! the same time, and leaving stops nothing.
 //!
 //! Reading order: `address`, `sign_in`, `http`, `wire`, `follow`, `wishes`, `controller`; then what
-//! wishes do: `say`, `change`, `pause`, `back`, `lists`, `reports`, `export`. Not here: an engine
-//! in this process (`local`).
+//! wishes do: `say`, `change`, `pause`, `back`, `earlier`, `lists`, `reports`, `export`. Not here: an
+//! engine in this process (`local`).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,6 +23,7 @@ mod change;
 mod client;
 mod controller;
 mod decisions;
+mod earlier;
 mod export;
 mod follow;
 mod form;

@@ -24,6 +24,7 @@ use crate::text::theme::Theme;
 pub(crate) mod acts;
 mod command_acts;
 pub(crate) mod commands;
+mod earlier;
 pub(crate) mod entries;
 pub(crate) mod fold;
 pub(crate) mod hear;
@@ -170,6 +171,8 @@ pub(crate) struct App {
     pub(crate) sent: BTreeMap<String, WrittenMessage>,
     /// A copy of this session is to be opened; once it is, that is said.
     pub(crate) copying: Option<SessionId>,
+    /// What of the last answer is to be copied, once that is read.
+    pub(crate) copy_waits: Option<String>,
     /// What was said before a session was open.
     pub(crate) held: Vec<WrittenMessage>,
     pub(crate) shell: shell::ShellState,
@@ -227,6 +230,7 @@ impl App {
             armed: None,
             sent: BTreeMap::new(),
             copying: None,
+            copy_waits: None,
             held: Vec::new(),
             shell: shell::ShellState::default(),
             lost: None,

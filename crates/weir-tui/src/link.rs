@@ -13,7 +13,7 @@ use weir_core::input::PersonCommand;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::view::first_start::FirstStart;
-use weir_core::view::transcript::{PlacedFact, SettledTranscript};
+use weir_core::view::transcript::{PlacedFact, SettledPlace, SettledTranscript};
 
 pub use crate::decisions::{DecisionKind, DecisionRequest, ReportPart};
 pub use crate::reports::ReportKind;
@@ -139,6 +139,16 @@ pub enum UiCommand {
     Sessions {
         /// Words.
         query: String,
+        /// For the answer.
+        ticket: CommandTicket,
+    },
+    /// What stands before the facts that were told: [`UiUpdate::Earlier`]. Wished when somebody comes near it;
+    /// one at a time.
+    Earlier {
+        /// The last fact that was not told.
+        last: Seq,
+        /// So many facts at least, where there are so many.
+        facts: Seq,
         /// For the answer.
         ticket: CommandTicket,
     },
@@ -378,11 +388,18 @@ pub enum UiUpdate {
         named: Vec<SlashCommandInfo>,
     },
     /// What is seen of the session that was opened just now, at a settled place: its facts follow from there
-    /// on. Those up to there come as [`UiUpdate::Earlier`], once all that are old were told (Q10).
+    /// on. Those up to there come as [`UiUpdate::Earlier`] when they are wished for (Q10).
     Settled(Box<SettledTranscript>),
-    /// Facts up to the settled place at which the session began here: each in order, without a gap. One that
-    /// was told already counts once.
-    Earlier(Vec<PlacedFact>),
+    /// Facts from before those that were told, as [`UiCommand::Earlier`] wished for them: from a settled place
+    /// on up to the last that was not told, in order, without a gap.
+    Earlier {
+        /// To which wish.
+        ticket: CommandTicket,
+        /// The place.
+        from: Box<SettledPlace>,
+        /// They.
+        facts: Vec<PlacedFact>,
+    },
     /// A durable fact: each once, in order, without a gap.
     Fact {
         /// Its place.

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::message::plain_text;
-use weir_core::view::transcript::{PlacedFact, SettledTranscript};
+use weir_core::view::transcript::{PlacedFact, SettledPlace, SettledTranscript};
 
+use crate::app::entries::EarlierReach;
 use crate::app::{App, AppFrame, HINT, HINT_MS, QUIET_MS};
 use crate::compose::WrittenMessage;
-use crate::link::{OpenSessionInfo, UiUpdate};
+use crate::link::{OpenSessionInfo, UiCommand, UiUpdate};
 use crate::options::{FaceOptions, Motion};
 use crate::plain::OffscreenTalk;
 use crate::terminal::TerminalSize;
@@ -84,10 +85,27 @@ impl OffscreenTerminal {
         face
     }
 
-    /// Takes facts from before that place in.
-    pub fn apply_earlier(&mut self, facts: Vec<PlacedFact>) {
-        let now = self.app.now;
-        self.app.handle_update(&UiUpdate::Earlier(facts), now);
+    /// The last fact before those that it was told, as somebody wishes for it who comes near; `None`: it was
+    /// told all. [`OffscreenTerminal::apply_earlier`] follows.
+    pub fn wish_earlier(&mut self) -> Option<Seq> {
+        self.app.read_earlier(EarlierReach::Part);
+        self.app.wishes.iter().find_map(|wish| match wish {
+            UiCommand::Earlier { last, .. } => Some(*last),
+            _ => None,
+        })
+    }
+
+    /// Takes the facts in that were wished for: those from a settled place on.
+    pub fn apply_earlier(&mut self, from: &SettledPlace, facts: Vec<PlacedFact>) {
+        let wishes = self.app.take_wishes();
+        let ticket = wishes.iter().find_map(|wish| match wish {
+            UiCommand::Earlier { ticket, .. } => Some(*ticket),
+            _ => None,
+        });
+        if let Some(ticket) = ticket {
+            let (now, from) = (self.app.now, Box::new(from.clone()));
+            self.app.handle_update(&UiUpdate::Earlier { ticket, from, facts }, now);
+        }
     }
 
     /// All that one can scroll to, an entry each, with everything that is known of it.

@@ -14,7 +14,7 @@ use weir_core::ids::{SessionId, Timestamp};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
-use crate::app::entries::EntryTranscript;
+use crate::app::entries::{EarlierReach, EntryTranscript};
 use crate::link::{CommandTicket, SlashCommandInfo, UiCommand, UiUpdate};
 use crate::terminal::TerminalSize;
 use crate::text::theme::Theme;
@@ -79,6 +79,8 @@ pub(crate) enum ScreenStep {
     Stay,
     /// It stays, and this is wished.
     Do(Vec<UiCommand>),
+    /// It stays, and what stands before the first entry that is there is to be read.
+    ReadEarlier(EarlierReach),
     /// It closes.
     Close,
     /// It closes, and this is wished.

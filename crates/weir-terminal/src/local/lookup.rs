@@ -12,7 +12,7 @@ use weir_install::wiring::{self, SystemClock};
 use weir_tui::link::{CommandTicket, DecisionRequest, ListResult, NoticeTone, UiCommand, UiUpdate};
 
 use super::context::LocalContext;
-use super::{about, back, decisions, export, lists, reports};
+use super::{about, back, decisions, earlier, export, lists, reports};
 use crate::clipboard::SystemClipboard;
 
 /// How long is waited after the kill switch could not be looked at.
@@ -43,6 +43,7 @@ pub(super) async fn dispatch_command(
             None
         }
         UiCommand::Sessions { .. }
+        | UiCommand::Earlier { .. }
         | UiCommand::Files { .. }
         | UiCommand::Models(_)
         | UiCommand::Profiles(_)
@@ -90,6 +91,10 @@ async fn perform_lookup(context: &Arc<LocalContext>, wish: UiCommand) {
         UiCommand::Sessions { query, ticket } => {
             let found = lists::list_sessions(context, &query).await;
             send_list(context, ticket, found.map(ListResult::Sessions)).await;
+        }
+        UiCommand::Earlier { last, facts, ticket } => {
+            let shown = context.shown_session();
+            context.send_update(earlier::earlier_update(&shown, last, facts, ticket).await).await;
         }
         UiCommand::Files { query, ticket } => {
             let found = context.files.find_files(&context.shown_session(), &query).await;

@@ -1,15 +1,18 @@
 //! Where a long session begins in a terminal: at a settled place with enough behind it. It is kept beside the
-//! journal, so that what is seen first waits only for the facts since (Q10). Not here: telling those before
-//! it (`shown_session`).
+//! journal, so that what is seen first waits only for the facts since (Q10). Kept with it are places before it,
+//! from which older parts are read on. Not here: reading those (`earlier`).
 //!
 //! As with everything that is kept so, nothing depends on it: where none fits, all facts are told in their
 //! order.
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use weir_core::ids::{Seq, SessionId};
 use weir_core::session::{SNAPSHOT_FORMAT, source_number};
-use weir_core::view::transcript::{PlacedFact, SettledTranscript, Transcript, TranscriptChange};
+use weir_core::view::transcript::{
+    PlacedFact, SettledPlace, SettledTranscript, Transcript, TranscriptChange,
+};
 use weir_engine::folded::FoldedSession;
 use weir_engine::host::SessionState;
 use weir_engine::hub::PublishedFact;
@@ -27,13 +30,28 @@ const ENTRIES_BEHIND: usize = if cfg!(test) { 40 } else { 400 };
 const STRIDE: usize = if cfg!(test) { 10 } else { 100 };
 /// Facts by which the place has moved when it is kept again: to read so many is less work than to write.
 const KEEP_EVERY: Seq = if cfg!(test) { 50 } else { 500 };
+/// Facts from one place for older parts to the next, at least.
+const PART_FACTS: Seq = if cfg!(test) { 50 } else { 400 };
+/// Where that is more, this share of all facts before it: so the places stay few, however long the session is
+/// (some 500 of a million facts), and a part is no more than a hundredth of what stands before it.
+const PART_SHARE: Seq = 128;
 
 /// How a session begins that is read from a settled place on.
 pub(super) struct SettledStart {
     /// What is seen at that place.
     pub(super) seen: SettledTranscript,
+    /// Places before it from which older parts are read on, the first one first.
+    pub(super) places: Vec<SettledPlace>,
     /// What is known of the session at its end, or a little before.
     pub(super) state: SessionState,
+}
+
+/// What is kept of a session beside its journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct KeptStart {
+    seen: SettledTranscript,
+    /// As in [`SettledStart`].
+    places: Vec<SettledPlace>,
 }
 
 /// The place from which a session of so many facts is told; `None`: from its first fact.
@@ -48,22 +66,21 @@ pub(super) async fn find_start(
     if facts < FACTS_MIN {
         return Ok(None);
     }
-    let found = find_look::<SettledTranscript>(store, id, KIND, &kept_format()).await?;
-    let fits = |kept: &(SettledTranscript, Seq)| {
-        let (seen, seq) = kept;
-        seen.settled_place().seq == *seq && *seq < facts
-    };
-    let Some((seen, _)) = found.filter(fits) else { return Ok(None) };
+    let found = find_look::<KeptStart>(store, id, KIND, &kept_format()).await?;
+    let fits =
+        |(kept, seq): &(KeptStart, Seq)| kept.seen.settled_place().seq == *seq && *seq < facts;
+    let Some((KeptStart { seen, places }, _)) = found.filter(fits) else { return Ok(None) };
     // A journal that cannot be folded is told as far as it can be read, and then why not further.
     let folded = FoldedSession::load(store, id).await.ok().flatten();
-    Ok(folded.map(|folded| SettledStart { seen, state: folded.state }))
+    Ok(folded.map(|folded| SettledStart { seen, places, state: folded.state }))
 }
 
 /// Keeps the place. That it cannot be kept concerns nobody.
-pub(super) async fn keep_start(store: &dyn Store, id: &SessionId, seen: &SettledTranscript) {
-    let Ok(records) = store.read_records(id, seen.settled_place().seq, 1).await else { return };
+pub(super) async fn keep_start(store: &dyn Store, id: &SessionId, kept: &KeptStart) {
+    let place = kept.seen.settled_place().seq;
+    let Ok(records) = store.read_records(id, place, 1).await else { return };
     if let Some(last) = records.first() {
-        keep_look(store, KIND, kept_format(), last, seen).await;
+        keep_look(store, KIND, kept_format(), last, kept).await;
     }
 }
 
@@ -81,18 +98,26 @@ pub(super) struct StartKeeper {
     /// Settled places with the entries that were told before them, the first one first. The first is the
     /// last that has enough behind it, where any has.
     places: VecDeque<(SettledTranscript, usize)>,
+    /// Places from which older parts are read on, of the whole session, the first one first.
+    parts: Vec<SettledPlace>,
     /// Facts before the place that is kept already; 0: none is.
     kept: Seq,
 }
 
 impl StartKeeper {
     /// One that is told the facts after `start`, or all of them.
-    pub(super) fn new(start: Option<&SettledTranscript>) -> StartKeeper {
+    pub(super) fn new(start: Option<&SettledStart>) -> StartKeeper {
+        let mut parts = start.map(|start| start.places.clone()).unwrap_or_default();
+        let seen = start.map(|start| &start.seen);
+        if let Some(seen) = seen {
+            add_part(&mut parts, seen.settled_place());
+        }
         StartKeeper {
-            seen: start.map(SettledTranscript::to_transcript).unwrap_or_default(),
+            seen: seen.map(SettledTranscript::to_transcript).unwrap_or_default(),
             entries: 0,
             places: VecDeque::new(),
-            kept: start.map_or(0, |start| start.settled_place().seq),
+            parts,
+            kept: seen.map_or(0, |seen| seen.settled_place().seq),
         }
     }
 
@@ -107,6 +132,7 @@ impl StartKeeper {
         let Some(settled) = self.seen.to_settled() else { return };
         // Calls that are over need not be looked through again.
         self.seen = settled.to_transcript();
+        add_part(&mut self.parts, settled.settled_place());
         self.places.push_back((settled, self.entries));
         let told = self.entries;
         let has_enough = |place: &(SettledTranscript, usize)| place.1 + ENTRIES_BEHIND <= told;
@@ -115,12 +141,24 @@ impl StartKeeper {
         }
     }
 
-    /// The place that is to be kept now, where one is far enough behind the one that is.
-    pub(super) fn due_place(&self) -> Option<&SettledTranscript> {
+    /// What is to be kept now, where a place is far enough behind the one that is kept.
+    pub(super) fn due_start(&self) -> Option<KeptStart> {
         let (settled, entries) = self.places.front()?;
         let is_due = entries + ENTRIES_BEHIND <= self.entries
             && settled.settled_place().seq >= self.kept + KEEP_EVERY;
-        is_due.then_some(settled)
+        is_due.then(|| {
+            let is_before = |place: &&SettledPlace| place.seq < settled.settled_place().seq;
+            let places = self.parts.iter().filter(is_before).cloned().collect();
+            KeptStart { seen: settled.clone(), places }
+        })
+    }
+}
+
+/// Notes a place, where it is far enough behind the last that was noted.
+fn add_part(parts: &mut Vec<SettledPlace>, place: &SettledPlace) {
+    let last = parts.last().map_or(0, |last| last.seq);
+    if place.seq >= last.saturating_add(PART_FACTS.max(place.seq / PART_SHARE)) {
+        parts.push(place.clone());
     }
 }
 

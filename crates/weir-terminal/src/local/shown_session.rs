@@ -10,12 +10,12 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use weir_core::event::{CancelCause, Event};
 use weir_core::ids::{ApprovalId, Seq, SessionId};
-use weir_core::view::transcript::{PlacedFact, SettledTranscript};
+use weir_core::view::transcript::{SettledPlace, SettledTranscript};
 use weir_engine::engine::{Ended, SessionHandle};
 use weir_engine::host::{LiveSession, SessionState, SessionView};
 use weir_engine::hub::{PublishedFact, SessionUpdate, SignalKind};
 use weir_engine::ledger::fact_of;
-use weir_engine::ports::{Store, StoreError};
+use weir_engine::ports::Store;
 use weir_install::context::InstallationContext;
 use weir_install::wiring::SessionOverrides;
 use weir_tui::link::{NoticeTone, SignalKind as Shown, UiUpdate};
@@ -67,13 +67,6 @@ impl KnownState {
     }
 }
 
-/// Facts from before the place at which a session began here, as far as they are still to be told.
-#[derive(Debug, Clone, Copy)]
-struct EarlierFacts {
-    next: Seq,
-    last: Seq,
-}
-
 /// The session that the face shows.
 pub(super) struct ShownSession {
     /// Which; `None`: a new one that does not exist yet.
@@ -84,6 +77,8 @@ pub(super) struct ShownSession {
     pub(super) known: Seq,
     /// The place from which on its facts are told; `None`: from the first on.
     pub(super) start: Option<SettledTranscript>,
+    /// Places before it from which older parts are read on, the first one first.
+    pub(super) places: Vec<SettledPlace>,
     /// Something came to rest, or its old facts are all told: the controller has a look.
     pub(super) stirred: Notify,
     state: Mutex<KnownState>,
@@ -102,8 +97,6 @@ pub(super) struct ShownSession {
     is_alone: AtomicBool,
     /// The controller is to take it up.
     is_owed: AtomicBool,
-    /// What is to be told once the old facts after `start` are.
-    earlier: Mutex<Option<EarlierFacts>>,
     /// Finds the place that is kept for the next time; `None`: none is to be kept.
     keeper: Mutex<Option<StartKeeper>>,
 }
@@ -125,6 +118,7 @@ impl ShownSession {
             cx,
             known,
             start: None,
+            places: Vec::new(),
             stirred: Notify::new(),
             state: Mutex::new(KnownState::Journal(Box::default())),
             seen: watch::Sender::new(0),
@@ -135,7 +129,6 @@ impl ShownSession {
             letters: Notify::new(),
             is_alone: AtomicBool::new(true),
             is_owed: AtomicBool::new(false),
-            earlier: Mutex::default(),
             keeper: Mutex::default(),
         }
     }
@@ -148,16 +141,15 @@ impl ShownSession {
     /// The same, told from a settled place on, where there is one; for the next time such a place is kept.
     pub(super) fn begun_at(mut self, start: Option<SettledStart>) -> ShownSession {
         if self.known >= FACTS_MIN {
-            let seen = start.as_ref().map(|start| &start.seen);
-            self.keeper = Mutex::new(Some(StartKeeper::new(seen)));
+            self.keeper = Mutex::new(Some(StartKeeper::new(start.as_ref())));
         }
-        let Some(SettledStart { seen, state }) = start else { return self };
+        let Some(SettledStart { seen, places, state }) = start else { return self };
         let last = seen.settled_place().seq;
         ShownSession {
             state: Mutex::new(KnownState::Journal(Box::new(state))),
             seen: watch::Sender::new(last),
-            earlier: Mutex::new(Some(EarlierFacts { next: 1, last })),
             start: Some(seen),
+            places,
             ..self
         }
     }
@@ -357,10 +349,7 @@ pub(super) fn follow_session(
     shown.broken.send_replace(None);
     tokio::spawn(async move {
         let Some(id) = shown.id.clone() else { return };
-        tokio::join!(
-            follow_updates(&shown, &context, &id),
-            tell_earlier_facts(&shown, &context, &id)
-        );
+        tokio::join!(follow_updates(&shown, &context, &id), keep_next_start(&shown, &id));
     })
 }
 
@@ -386,53 +375,18 @@ async fn follow_updates(shown: &ShownSession, context: &Arc<LocalContext>, id: &
     }
 }
 
-/// Once the old facts are told: keeps the place at which the session begins the next time, and tells what
-/// stands before the one at which it began now. Where it is stopped, the next follower goes on.
-async fn tell_earlier_facts(shown: &ShownSession, context: &Arc<LocalContext>, id: &SessionId) {
+/// Once the old facts are told: keeps the place at which the session begins the next time.
+async fn keep_next_start(shown: &ShownSession, id: &SessionId) {
     let mut seen = shown.seen.subscribe();
     // The sender lives as long as the session.
     if seen.wait_for(|seen| *seen >= shown.known).await.is_err() {
         return;
     }
-    let Ok(store) = shown.cx.local_store() else { return };
     let keeper = lock_mutex(&shown.keeper).take();
-    if let Some(place) = keeper.as_ref().and_then(StartKeeper::due_place) {
-        settled_start::keep_start(store.as_ref(), id, place).await;
+    let Some(start) = keeper.as_ref().and_then(StartKeeper::due_start) else { return };
+    if let Ok(store) = shown.cx.local_store() {
+        settled_start::keep_start(store.as_ref(), id, &start).await;
     }
-    drop(keeper);
-    let mut failures = 0;
-    loop {
-        let left = *lock_mutex(&shown.earlier);
-        let Some(left) = left else { return };
-        let facts = match read_earlier_facts(store.as_ref(), id, left).await {
-            Ok(facts) => facts,
-            Err(why) => {
-                failures += 1;
-                if failures >= READS_MAX {
-                    let text = format!("what was said and done before cannot be read: {why}");
-                    return context.send_notice(NoticeTone::Bad, text).await;
-                }
-                tokio::time::sleep(READ_AGAIN).await;
-                continue;
-            }
-        };
-        failures = 0;
-        let next = facts.last().map_or(left.last, |fact| fact.seq) + 1;
-        context.send_update(UiUpdate::Earlier(facts)).await;
-        let rest = (next <= left.last).then_some(EarlierFacts { next, ..left });
-        *lock_mutex(&shown.earlier) = rest;
-    }
-}
-
-/// The next of them, in their order.
-async fn read_earlier_facts(
-    store: &dyn Store,
-    id: &SessionId,
-    left: EarlierFacts,
-) -> Result<Vec<PlacedFact>, StoreError> {
-    let wanted = usize::try_from(left.last + 1 - left.next).unwrap_or(READ_BATCH);
-    let records = store.read_records(id, left.next, wanted.min(READ_BATCH)).await?;
-    records.iter().map(|record| Ok(settled_start::place_fact(&fact_of(record)?))).collect()
 }
 
 /// Tells the updates of a session that runs here, until it goes down.

@@ -134,6 +134,9 @@ pub(super) struct RemoteController {
     looks: JoinSet<UiCommandOutcome>,
     /// The look for files that is under way: another makes it worthless.
     files: Option<AbortHandle>,
+    /// The part of what was said before that is being read: another session makes it worthless, and so does
+    /// leaving.
+    earlier: Option<AbortHandle>,
     following: JoinSet<FollowEnd>,
     /// Who watches the kill switch.
     watching: JoinSet<()>,
@@ -173,6 +176,7 @@ impl RemoteController {
             asides: JoinSet::new(),
             looks: JoinSet::new(),
             files: None,
+            earlier: None,
             following: JoinSet::new(),
             watching: JoinSet::new(),
         }
@@ -218,6 +222,7 @@ impl RemoteController {
             match next {
                 ControllerEvent::Wish(None | Some(UiCommand::Leave))
                 | ControllerEvent::End(FollowEnd::Left) => {
+                    self.stop_reading_earlier();
                     // What is not done by then stays undone: the server may be away.
                     let _ = tokio::time::timeout(FINISH_WAIT, self.finish_pending()).await;
                     return self.unsent_messages();
@@ -285,10 +290,22 @@ impl RemoteController {
     }
 
     fn start_lookup(&mut self, wish: UiCommand) {
-        let is_files = matches!(wish, UiCommand::Files { .. });
+        let (is_files, is_earlier) = match &wish {
+            UiCommand::Files { .. } => (true, false),
+            UiCommand::Earlier { .. } => (false, true),
+            _ => (false, false),
+        };
         let handle = self.looks.spawn(perform_command(self.context.clone(), wish));
-        if is_files && let Some(before) = self.files.replace(handle) {
+        if is_earlier {
+            self.earlier = Some(handle);
+        } else if is_files && let Some(before) = self.files.replace(handle) {
             before.abort();
+        }
+    }
+
+    fn stop_reading_earlier(&mut self) {
+        if let Some(under_way) = self.earlier.take() {
+            under_way.abort();
         }
     }
 
@@ -343,6 +360,7 @@ impl RemoteController {
     async fn show_opened_session(&mut self, opening: SessionOpening) {
         // Nothing of the session before comes after this.
         self.following.shutdown().await;
+        self.stop_reading_earlier();
         let SessionOpening { session, known, about, named, draft, start } = opening;
         self.context.session.clone_from(&session);
         self.context.draft = draft;
@@ -354,18 +372,12 @@ impl RemoteController {
         if is_new {
             self.send_update(self.context.draft.settings_update()).await;
         }
-        let before = start.as_ref().map_or(0, |start| start.settled_place().seq);
         if let Some(start) = start {
             self.send_update(UiUpdate::Settled(start)).await;
         }
         if let Some(session) = session {
-            let followed = FollowedSession {
-                http: self.context.http.clone(),
-                session,
-                news: self.news.clone(),
-                known,
-                before,
-            };
+            let (http, news) = (self.context.http.clone(), self.news.clone());
+            let followed = FollowedSession { http, session, news };
             self.following.spawn(follow::follow_session(followed, self.context.seen.clone()));
         }
     }

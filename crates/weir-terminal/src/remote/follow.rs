@@ -1,11 +1,10 @@
 //! One session's facts and signals as a server tells them, from a place on: each fact once, in
-//! order, over as many connections as it takes.
+//! order, over as many connections as it takes. Not here: what stands before that place (`earlier`).
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 use weir_core::event::Event;
@@ -17,10 +16,6 @@ use weir_tui::link::{NoticeTone, UiUpdate};
 
 use super::http::{self, ApiResult, RequestError, ServerClient};
 use super::wire::{EventStreamDecoder, FactConsequences, parse_event};
-
-mod earlier;
-#[cfg(test)]
-mod tests;
 
 /// First and longest wait before a server is asked again.
 const PAUSE_MIN: Duration = Duration::from_millis(250);
@@ -100,7 +95,6 @@ enum StreamStop {
 }
 
 /// A session that is to be followed.
-#[derive(Clone)]
 pub(super) struct FollowedSession {
     /// The server.
     pub(super) http: Arc<ServerClient>,
@@ -108,40 +102,16 @@ pub(super) struct FollowedSession {
     pub(super) session: SessionId,
     /// Where it is told.
     pub(super) news: Sender<UiUpdate>,
-    /// Facts that it had when it was opened.
-    pub(super) known: Seq,
-    /// The last fact before the place at which it begins here; 0: it begins with its first. Those up to there
-    /// are told once all that are known are.
-    pub(super) before: Seq,
 }
 
-/// Follows a session until it ends.
+/// Follows a session until it ends, from the last fact on that was seen.
 pub(super) async fn follow_session(
     followed: FollowedSession,
     shared: SharedFollowedState,
 ) -> FollowEnd {
-    let told = Arc::new(Notify::new());
-    let earlier = async {
-        if followed.before > 0 {
-            told.notified().await;
-            earlier::tell_earlier_facts(&followed).await;
-        }
-        std::future::pending::<FollowEnd>().await
-    };
-    tokio::select! {
-        end = follow_newer(followed.clone(), shared, told.clone()) => end,
-        end = earlier => end,
-    }
-}
-
-async fn follow_newer(
-    followed: FollowedSession,
-    shared: SharedFollowedState,
-    told: Arc<Notify>,
-) -> FollowEnd {
-    let FollowedSession { http, session, news, known, .. } = followed;
+    let FollowedSession { http, session, news } = followed;
     let is_lost = false;
-    let mut line = SessionFollower { http, session, news, shared, known, told, is_lost, gaps: 0 };
+    let mut line = SessionFollower { http, session, news, shared, is_lost, gaps: 0 };
     let mut pause = PAUSE_MIN;
     loop {
         let (began, before) = (Instant::now(), lock_followed_state(&line.shared).last);
@@ -171,9 +141,6 @@ struct SessionFollower {
     session: SessionId,
     news: Sender<UiUpdate>,
     shared: SharedFollowedState,
-    known: Seq,
-    /// All facts that are known were told.
-    told: Arc<Notify>,
     is_lost: bool,
     gaps: u32,
 }
@@ -216,11 +183,7 @@ impl SessionFollower {
                     return Ok(());
                 }
                 self.note_fact(seq, &event);
-                self.send_update(UiUpdate::Fact { seq, ts, event }).await?;
-                if seq >= self.known {
-                    self.told.notify_one();
-                }
-                Ok(())
+                self.send_update(UiUpdate::Fact { seq, ts, event }).await
             }
             FactConsequences::Unknown { seq, kind } => {
                 if !self.is_next(seq)? {

@@ -9,7 +9,7 @@ use weir_tui::link::{
 
 use super::controller::{OutcomeFollowUp, RequestContext, UiCommandOutcome};
 use super::http::ApiResult;
-use super::{back, change, decisions, export, lists, opening, pause, reports, say};
+use super::{back, change, decisions, earlier, export, lists, opening, pause, reports, say};
 
 /// Why no command of the person's own runs here.
 const NO_SHELL: &str = "the folder is the server's, so commands of your own are not run from here; \
@@ -51,6 +51,7 @@ pub(super) fn lane_of_command(wish: &UiCommand) -> CommandLane {
         | UiCommand::Release
         | UiCommand::Leave => CommandLane::Aside,
         UiCommand::Sessions { .. }
+        | UiCommand::Earlier { .. }
         | UiCommand::Files { .. }
         | UiCommand::Models(_)
         | UiCommand::Profiles(_)
@@ -132,6 +133,9 @@ async fn try_command(context: &RequestContext, wish: UiCommand) -> ApiResult<UiC
         UiCommand::Sessions { query, ticket } => {
             lists::list_sessions(context, &query, ticket).await
         }
+        UiCommand::Earlier { last, facts, ticket } => {
+            earlier::tell_part(context, last, facts, ticket).await
+        }
         UiCommand::Files { query, ticket } => lists::list_files(context, &query, ticket).await,
         UiCommand::Models(ticket) => lists::list_models(context, ticket).await,
         UiCommand::Profiles(ticket) => lists::list_profiles(context, ticket).await,
@@ -189,6 +193,7 @@ pub(super) fn refused_outcome(wish: UiCommand, why: &str) -> UiCommandOutcome {
             UiCommandOutcome::from_update(UiUpdate::Refused { client_id, why })
         }
         UiCommand::Sessions { ticket, .. }
+        | UiCommand::Earlier { ticket, .. }
         | UiCommand::Files { ticket, .. }
         | UiCommand::Models(ticket)
         | UiCommand::Profiles(ticket)
@@ -230,6 +235,7 @@ mod tests {
             (UiCommand::Files { query: "a".into(), ticket: 1 }, CommandLane::Look),
             (UiCommand::Export("a.md".into()), CommandLane::Look),
             (UiCommand::Clipboard(1), CommandLane::Look),
+            (UiCommand::Earlier { last: 9, facts: 5, ticket: 1 }, CommandLane::Look),
         ] {
             assert_eq!(lane_of_command(&wish), expected, "{wish:?}");
         }

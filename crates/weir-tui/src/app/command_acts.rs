@@ -202,9 +202,8 @@ impl App {
             _ => None,
         });
         let answer = answers.find(|text| !text.trim().is_empty());
-        if answer.is_none() && self.fold.transcript.awaits_earlier() {
-            let text = "The last answer is not here yet: earlier entries are still read";
-            return self.show_hint(NoticeTone::Bad, text);
+        if answer.is_none() && self.fold.transcript.earlier_entries().is_some() {
+            return self.copy_when_read(rest);
         }
         match familiar::to_copy(answer.as_deref(), rest) {
             Ok((text, told)) => {

@@ -101,12 +101,32 @@ impl TranscriptEntry {
     }
 }
 
+/// What stands before the first entry that is there, and was not read yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EarlierEntries {
+    /// Nobody wanted it.
+    Left,
+    /// A part of it is being read.
+    UnderWay,
+    /// It could not be read: why, made safe.
+    Failed(String),
+}
+
+/// How much of it is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EarlierReach {
+    /// What somebody reads who scrolls on.
+    Part,
+    /// All of it, in the end: something is looked for, or its beginning.
+    Far,
+}
+
 /// Entries that were put above others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct InsertedEntries {
     /// Where the first of them stands.
     pub(crate) place: usize,
-    /// How many they are.
+    /// How many they are, by now.
     pub(crate) count: usize,
 }
 
@@ -121,8 +141,7 @@ pub(crate) struct EntryTranscript {
     /// Counts changes: a reader sees from it that something is new.
     changed: u64,
     inserted: InsertedEntries,
-    /// Earlier entries are still to come.
-    awaits_earlier: bool,
+    earlier: Option<EarlierEntries>,
 }
 
 impl EntryTranscript {
@@ -157,20 +176,37 @@ impl EntryTranscript {
         self.entries.len() - 1
     }
 
-    /// What was said and done earlier comes later.
-    pub(crate) fn expect_earlier(&mut self) {
-        self.awaits_earlier = true;
+    /// What was said and done earlier is to stand at this place, once it is read.
+    pub(crate) fn expect_earlier(&mut self, place: usize) {
+        self.inserted = InsertedEntries { place, count: 0 };
+        self.set_earlier(Some(EarlierEntries::Left));
     }
 
-    /// Whether it is still to come: until then nobody can say that something was never said.
-    pub(crate) fn awaits_earlier(&self) -> bool {
-        self.awaits_earlier
+    /// What of it was not read; `None`: all is there. Until then nobody can say that something was never said.
+    pub(crate) fn earlier_entries(&self) -> Option<&EarlierEntries> {
+        self.earlier.as_ref()
     }
 
-    /// Puts what was said and done earlier at a place: the entries from there on stand after it. Done once.
-    pub(crate) fn insert_earlier(&mut self, place: usize, earlier: EntryTranscript) {
+    /// How what was not read stands now.
+    pub(crate) fn set_earlier(&mut self, earlier: Option<EarlierEntries>) {
         self.changed += 1;
-        let place = place.min(self.entries.len());
+        self.earlier = earlier;
+    }
+
+    /// The first entry below those that were not read; 0 where all are there.
+    pub(crate) fn first_below_unread(&self) -> usize {
+        if self.earlier.is_some() { self.inserted.place } else { 0 }
+    }
+
+    /// Puts the part of it that stands last among what was not read in its place, and says where that is: the
+    /// entries from there on stand after it. `rest`: what is left before it.
+    pub(crate) fn insert_earlier(
+        &mut self,
+        earlier: EntryTranscript,
+        rest: Option<EarlierEntries>,
+    ) -> usize {
+        self.set_earlier(rest);
+        let place = self.inserted.place.min(self.entries.len());
         let count = earlier.entries.len();
         let moved = self.calls.values_mut().chain(&mut self.open).filter(|at| **at >= place);
         moved.for_each(|at| *at += count);
@@ -178,8 +214,8 @@ impl EntryTranscript {
             self.calls.entry(call).or_insert(place + at);
         }
         drop(self.entries.splice(place..place, earlier.entries));
-        self.inserted = InsertedEntries { place, count };
-        self.awaits_earlier = false;
+        self.inserted = InsertedEntries { place, count: self.inserted.count + count };
+        place
     }
 
     /// What was put above other entries: whoever remembers places of those goes along.

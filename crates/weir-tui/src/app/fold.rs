@@ -25,7 +25,7 @@ mod earlier;
 mod queue;
 mod settings;
 
-use earlier::EarlierFold;
+use earlier::EarlierFacts;
 use queue::WaitingInput;
 
 /// Lines and bytes of a long output that are kept of its end.
@@ -88,8 +88,9 @@ pub(crate) struct SessionFold {
     pub(super) old_prints_left_out: usize,
     /// The engine went down: what is on stands still until a fact is told again.
     pub(crate) is_engine_down: bool,
-    /// What stands before the settled place at which the session began here; `None`: all of it was told.
-    pub(super) earlier: Option<Box<EarlierFold>>,
+    /// What stands before the settled place at which the session began here and was not read; `None`: all
+    /// was told.
+    earlier: Option<EarlierFacts>,
 }
 
 impl SessionFold {

@@ -43,7 +43,7 @@ impl App {
                 self.fold.begin_at(start);
                 self.know_settings();
             }
-            UiUpdate::Earlier(facts) => self.dirty |= self.fold.apply_earlier(facts),
+            UiUpdate::Earlier { ticket, from, facts } => self.hear_earlier(*ticket, from, facts),
             UiUpdate::Fact { seq, ts, event } => self.hear_fact(*seq, *ts, event),
             UiUpdate::Signal { kind, subject, text } => {
                 self.fold.apply_signal(*kind, subject, text, now);
@@ -77,6 +77,9 @@ impl App {
             UiUpdate::Over(why) => {
                 self.over = Some(why.clone());
                 self.dirty = true;
+            }
+            UiUpdate::Failed { ticket, why } if self.fold.awaits_earlier(*ticket) => {
+                self.fail_earlier(why)
             }
             UiUpdate::Failed { ticket, why } if *ticket >= FIRST_TICKET => {
                 self.handle_failure(*ticket, why)
@@ -205,6 +208,7 @@ impl App {
         self.about = about.clone();
         self.opened = true;
         (self.shown, self.answered, self.lost) = (None, None, None);
+        self.copy_waits = None;
         self.wanted = PendingSettings::default();
         if old.settings.session.is_some() && old.settings.session != self.fold.settings.session {
             // It belongs to the session that was left, and stands there.
@@ -362,6 +366,7 @@ impl App {
                 self.close_screen();
                 self.run_command(&line);
             }
+            ScreenStep::ReadEarlier(reach) => self.read_earlier(reach),
             ScreenStep::Over(screen) => self.open_screen(screen),
         }
         self.dirty = true;

@@ -116,7 +116,7 @@ impl PlainTalk {
             | UiUpdate::Branch(_)
             | UiUpdate::History(_)
             | UiUpdate::Settled(_)
-            | UiUpdate::Earlier(_) => (),
+            | UiUpdate::Earlier { .. } => (),
         }
         Ok(())
     }

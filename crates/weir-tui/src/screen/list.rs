@@ -116,6 +116,21 @@ impl<T> FilterList<T> {
         self.shown.len() < self.items.len()
     }
 
+    /// How many there are, shown or not.
+    pub(crate) fn item_count(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether less than a page is shown below the marked one.
+    pub(crate) fn is_near_end(&self) -> bool {
+        self.at + self.page >= self.shown.len()
+    }
+
+    /// Marks the last that is shown.
+    pub(crate) fn mark_last(&mut self) {
+        self.at = self.shown.len().saturating_sub(1);
+    }
+
     /// The marked one.
     pub(crate) fn chosen_value(&self) -> Option<&T> {
         let item = *self.shown.get(self.at)?;

@@ -12,7 +12,7 @@ use super::sessions::SessionsScreen;
 use super::transcript::ConversationScreen;
 use super::{Screen, ScreenStep};
 use crate::app::commands::face_commands;
-use crate::app::entries::EntryTranscript;
+use crate::app::entries::{EarlierEntries, EarlierReach, EntryTranscript};
 use crate::app::painter::AppPainter;
 use crate::link::{
     ChoiceOption, ListResult, RewindScope, SessionLine, SessionTarget, SlashCommandInfo, TextKind,
@@ -268,24 +268,42 @@ fn f1_frames_of_going_back_with_a_preview() {
     assert!(matches!(desk.press(KeyCode::Esc), ScreenStep::Close));
 }
 
+/// A screen that is open where earlier entries were not read.
+fn begun(screen: impl Screen + 'static, mut transcript: EntryTranscript) -> Desk {
+    transcript.expect_earlier(0);
+    let mut desk = Desk::new(screen, transcript).0;
+    desk.text(80, 24);
+    desk
+}
+
+/// Whether this is what a screen wants.
+fn reads(step: &ScreenStep, reach: EarlierReach) -> bool {
+    matches!(step, ScreenStep::ReadEarlier(wanted) if *wanted == reach)
+}
+
+fn head(desk: &mut Desk) -> String {
+    desk.text(80, 24).lines().next().unwrap_or_default().to_owned()
+}
+
 #[test]
 fn f1_earlier_messages_come_in_while_one_chooses_which_to_go_back_to() {
-    let begun = |mut transcript: EntryTranscript| {
-        transcript.expect_earlier();
-        Desk::new(RewindScreen::new(), transcript).0
-    };
-    let mut desk = begun(EntryTranscript::default());
+    let mut desk = begun(RewindScreen::new(), EntryTranscript::default());
     assert!(desk.text(80, 24).contains("Earlier messages are not here yet."));
     for filter in ["", "tuesdays"] {
-        let mut desk = begun(talked());
-        desk.types(filter);
-        if filter.is_empty() {
-            desk.press(KeyCode::Down);
+        let mut desk = begun(RewindScreen::new(), talked());
+        // Whoever comes near the oldest one goes on to those before it, and whoever filters to all.
+        match filter {
+            "" => assert!(reads(&desk.press(KeyCode::Down), EarlierReach::Part)),
+            words => {
+                desk.types(words);
+                let step = desk.step(|screen, with| screen.handle_paste("", with));
+                assert!(reads(&step, EarlierReach::Far), "{words}");
+            }
         }
-        let none = UiUpdate::Earlier(Vec::new());
-        assert!(matches!(desk.tell(&none), ScreenStep::Idle), "they have not come");
-        desk.insert_earlier(said(0, "The very first words"));
-        assert!(matches!(desk.tell(&none), ScreenStep::Stay));
+        desk.set_earlier(EarlierEntries::UnderWay);
+        assert!(head(&mut desk).contains("are being read"), "{}", head(&mut desk));
+        let step = desk.insert_earlier(said(0, "The very first words"), None);
+        assert!(matches!(step, ScreenStep::Stay), "all of them are there");
         // The one that was marked is the one that is chosen.
         let step = desk.press(KeyCode::Enter);
         let wish = UiCommand::Preview { before: 10, ticket: 1 };
@@ -297,25 +315,165 @@ fn f1_earlier_messages_come_in_while_one_chooses_which_to_go_back_to() {
 }
 
 #[test]
-fn q10_nothing_is_said_to_be_missing_while_earlier_entries_are_to_come() {
-    let mut begun = talked();
-    begun.expect_earlier();
-    let (mut desk, _) = Desk::new(ConversationScreen::new(), begun);
-    let head = |desk: &mut Desk| desk.text(80, 24).lines().next().unwrap_or_default().to_owned();
-    desk.text(80, 24);
+fn q10_the_oldest_message_to_go_back_to_is_reached_over_many_parts() {
+    let mut desk = begun(RewindScreen::new(), talked());
+    assert!(reads(&desk.press(KeyCode::End), EarlierReach::Far));
+    for n in [2, 1] {
+        let step = desk.insert_earlier(said(0, &format!("Words {n}")), Some(EarlierEntries::Left));
+        assert!(reads(&step, EarlierReach::Far), "more is left");
+    }
+    // What cannot be read is not tried by itself again, but when the person goes on.
+    desk.set_earlier(EarlierEntries::Failed("The server is away".into()));
+    let failed = UiUpdate::Failed { ticket: 1, why: "The server is away".into() };
+    assert!(matches!(desk.tell(&failed), ScreenStep::Idle));
+    assert!(head(&mut desk).contains("cannot be read"), "{}", head(&mut desk));
+    assert!(reads(&desk.press(KeyCode::End), EarlierReach::Far));
+    let step = desk.insert_earlier(said(0, "The very first words"), None);
+    assert!(matches!(step, ScreenStep::Stay));
+    let text = desk.text(80, 24);
+    assert!(text.lines().any(|line| line.starts_with("> The very first words")), "{text}");
+}
+
+#[test]
+fn q10_earlier_entries_are_read_when_one_scrolls_near_them_and_not_before() {
+    let up = [KeyCode::Up, KeyCode::PageUp, KeyCode::Char('k'), KeyCode::Char('b')];
+    for code in up {
+        let mut desk = begun(ConversationScreen::new(), talked());
+        assert!(reads(&desk.press(code), EarlierReach::Part), "{code:?}");
+    }
+    let control = KeyModifiers::CONTROL;
+    for c in ['u', 'b'] {
+        let mut desk = begun(ConversationScreen::new(), talked());
+        assert!(reads(&desk.press_with(KeyCode::Char(c), control), EarlierReach::Part), "{c}");
+    }
+    // Nothing else reads them, and nothing does where they are far.
+    let mut long = EntryTranscript::default();
+    for n in 1..=200 {
+        long.push(said(n, "Words"));
+    }
+    let mut desk = begun(ConversationScreen::new(), long);
+    let others = ['j', ' ', 'e', 'G', ']', 'k', 'b'];
+    for code in others.map(KeyCode::Char).into_iter().chain([KeyCode::Up, KeyCode::PageUp]) {
+        let step = desk.press(code);
+        assert!(!matches!(step, ScreenStep::ReadEarlier(_)), "{code:?}");
+        assert!(!desk.text(80, 24).contains("earlier entries"), "{code:?}");
+    }
+}
+
+#[test]
+fn q10_one_line_says_what_stands_before_the_first_entry_that_is_there() {
+    let mut desk = begun(ConversationScreen::new(), talked());
+    let first = |desk: &mut Desk| desk.text(80, 24).lines().nth(1).unwrap_or_default().to_owned();
+    desk.press(KeyCode::Char('k'));
+    assert_eq!(first(&mut desk), "  … earlier entries: go up to read them");
+    assert!(head(&mut desk).ends_with("/6+"), "{}", head(&mut desk));
+    desk.set_earlier(EarlierEntries::UnderWay);
+    assert_eq!(first(&mut desk), "  … earlier entries are being read");
+    desk.set_earlier(EarlierEntries::Failed("The server is away".into()));
+    assert!(first(&mut desk).contains("(go up to try again): The server is away"));
+    assert!(reads(&desk.press(KeyCode::Char('k')), EarlierReach::Part), "it is tried again");
+    desk.insert_earlier(said(0, "The very first words"), None);
+    assert!(head(&mut desk).ends_with("/7"), "{}", head(&mut desk));
+    assert!(!desk.text(80, 24).contains("earlier entries"));
+    // The row that one is at is seen at any size, with the line and without.
+    for rows in 0..12 {
+        let mut desk = begun(ConversationScreen::new(), talked());
+        for _ in 0..60 {
+            let text = desk.text(80, rows);
+            assert!(rows < 3 || text.lines().any(|line| line.starts_with('>')), "{rows}: {text}");
+            desk.press(KeyCode::Char('k'));
+        }
+        assert!(rows < 4 || first_of(&mut desk, rows).contains("earlier entries"), "{rows}");
+    }
+}
+
+/// The first line below the title.
+fn first_of(desk: &mut Desk, rows: u16) -> String {
+    desk.text(80, rows).lines().nth(1).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn q10_what_was_said_before_the_session_was_open_stands_above_all_that_is_read() {
+    let mut transcript = talked();
+    // The first of them is such an entry.
+    transcript.expect_earlier(1);
+    let mut desk = Desk::new(ConversationScreen::new(), transcript).0;
+    assert!(!desk.text(80, 24).contains("Tuesdays"), "there is a gap below it");
+    for _ in 0..20 {
+        desk.press(KeyCode::Up);
+    }
+    assert!(reads(&desk.press(KeyCode::Up), EarlierReach::Part));
+    assert!(head(&mut desk).ends_with("1/5+"), "{}", head(&mut desk));
+    let step = desk.insert_earlier(said(0, "Nearer words"), Some(EarlierEntries::Left));
+    assert!(matches!(step, ScreenStep::Stay));
+    assert!(head(&mut desk).ends_with("2/6+"), "one stays where one is: {}", head(&mut desk));
     desk.press(KeyCode::Home);
-    assert!(head(&mut desk).contains("earlier entries are not here yet"));
-    desk.press(KeyCode::Char('/'));
-    desk.types("very first");
-    desk.press(KeyCode::Enter);
-    assert!(head(&mut desk).contains("not found; earlier entries are not here yet"));
-    desk.insert_earlier(said(0, "The very first words"));
-    assert!(!head(&mut desk).contains("not here yet"), "they are now");
+    desk.insert_earlier(said(0, "The very first words"), None);
+    let text = desk.text(80, 24);
+    let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(place("Tuesdays") < place("The very first words"), "{text}");
+    assert!(place("The very first words") < place("Nearer words"), "{text}");
+    assert!(head(&mut desk).contains("1/8"), "{}", head(&mut desk));
+}
+
+#[test]
+fn q10_the_beginning_is_reached_over_many_parts_and_any_key_ends_that() {
+    let mut desk = begun(ConversationScreen::new(), talked());
+    for code in [KeyCode::Home, KeyCode::Char('g')] {
+        assert!(reads(&desk.press(code), EarlierReach::Far));
+        desk.set_earlier(EarlierEntries::UnderWay);
+        assert!(head(&mut desk).contains("reading earlier entries"));
+        let step = desk.insert_earlier(said(0, "Words"), Some(EarlierEntries::Left));
+        assert!(reads(&step, EarlierReach::Far), "more is left: {code:?}");
+        assert!(desk.text(80, 24).lines().any(|line| line.starts_with('>')));
+        desk.press(KeyCode::Char('e'));
+        let step = desk.insert_earlier(said(0, "Words"), Some(EarlierEntries::Left));
+        assert!(matches!(step, ScreenStep::Stay), "nobody looks for the beginning any more");
+    }
+    assert!(reads(&desk.press(KeyCode::Home), EarlierReach::Far));
+    desk.set_earlier(EarlierEntries::Failed("The server is away".into()));
+    let failed = UiUpdate::Failed { ticket: 1, why: "The server is away".into() };
+    assert!(matches!(desk.tell(&failed), ScreenStep::Stay));
+    assert!(head(&mut desk).contains("cannot be read"));
+    assert!(reads(&desk.press(KeyCode::Home), EarlierReach::Far), "it can be tried again");
+    desk.insert_earlier(said(0, "The very first words"), None);
+    assert!(head(&mut desk).contains("1/11"), "{}", head(&mut desk));
+}
+
+#[test]
+fn q10_words_and_messages_are_found_in_parts_that_were_not_read() {
+    let search = |desk: &mut Desk, words: &str| {
+        desk.press(KeyCode::Char('/'));
+        desk.types(words);
+        desk.press(KeyCode::Enter)
+    };
+    let mut desk = begun(ConversationScreen::new(), talked());
+    assert!(matches!(search(&mut desk, "tuesdays"), ScreenStep::Stay), "they stand there");
+    assert!(reads(&search(&mut desk, "very first"), EarlierReach::Far));
+    let step = desk.insert_earlier(said(0, "Other words"), Some(EarlierEntries::Left));
+    assert!(reads(&step, EarlierReach::Far), "they do not stand there");
+    let step = desk.insert_earlier(said(0, "The very first words"), Some(EarlierEntries::Left));
+    assert!(matches!(step, ScreenStep::Stay), "they are found, and no more is read");
+    assert!(head(&mut desk).contains("1/8+"), "{}", head(&mut desk));
+    // From the last one on they are looked for from the beginning, which has to be read for that.
+    assert!(reads(&desk.press(KeyCode::Char('n')), EarlierReach::Far));
+    desk.insert_earlier(said(0, "The very first, in truth"), None);
+    assert!(head(&mut desk).contains("from the beginning"), "{}", head(&mut desk));
     desk.press(KeyCode::Char('N'));
-    assert!(head(&mut desk).contains("1/7"), "{}", head(&mut desk));
-    desk.press(KeyCode::Esc);
+    assert!(head(&mut desk).contains("from the end"), "{}", head(&mut desk));
+    search(&mut desk, "never said");
+    assert!(head(&mut desk).contains("not found"), "{}", head(&mut desk));
+    // The message before the first that is there.
+    let mut desk = begun(ConversationScreen::new(), talked());
+    assert!(matches!(desk.press(KeyCode::Char('[')), ScreenStep::Stay));
+    assert!(matches!(desk.press(KeyCode::Char('[')), ScreenStep::Stay));
+    assert!(reads(&desk.press(KeyCode::Char('[')), EarlierReach::Part));
+    let step = desk.insert_earlier(replied(9, "An answer"), Some(EarlierEntries::Left));
+    assert!(reads(&step, EarlierReach::Part), "this is no message");
+    desk.insert_earlier(said(0, "The very first words"), None);
+    assert!(head(&mut desk).contains("1/8"), "{}", head(&mut desk));
     desk.press(KeyCode::Char('['));
-    assert!(head(&mut desk).contains("no more messages"));
+    assert!(head(&mut desk).contains("no more messages"), "{}", head(&mut desk));
 }
 
 #[test]

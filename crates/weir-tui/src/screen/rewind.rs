@@ -1,5 +1,6 @@
 //! Back to an earlier message: which one, what that would change in files, and what goes back: the
-//! conversation, the files, or both. Pure. Not here: the going back.
+//! conversation, the files, or both. Of a long session earlier messages are read when one comes near them, or
+//! filters (Q10). Pure. Not here: the going back.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::Line;
@@ -10,6 +11,7 @@ use super::list::{FilterList, ListFrame, ListItem, ListOutcome};
 use super::pager::TextPager;
 use super::scroll::scroll_move_for_key;
 use super::{Screen, ScreenContext, ScreenStep, ScreenView};
+use crate::app::entries::{EarlierEntries, EarlierReach};
 use crate::link::{CommandTicket, NoticeTone, RewindScope, TextKind, UiCommand, UiUpdate};
 use crate::terminal::TerminalSize;
 use crate::text::clean::clean_text;
@@ -45,12 +47,46 @@ pub(crate) struct RewindScreen {
     list: FilterList<EarlierMessage>,
     stage: RewindStage,
     page: usize,
+    /// The oldest message of all is to be marked, once it is read.
+    seeks_oldest: bool,
 }
 
 impl RewindScreen {
     /// Nothing is chosen yet.
     pub(crate) fn new() -> RewindScreen {
-        RewindScreen { list: FilterList::new(Vec::new()), stage: RewindStage::Choosing, page: 1 }
+        let (list, stage) = (FilterList::new(Vec::new()), RewindStage::Choosing);
+        RewindScreen { list, stage, page: 1, seeks_oldest: false }
+    }
+
+    /// Whoever is near the oldest message that is listed goes on to those before it, and whoever filters looks
+    /// for words in all of them.
+    fn read_earlier(&self, with: &ScreenContext<'_>) -> ScreenStep {
+        if with.transcript.earlier_entries().is_none() || self.list.item_count() >= MESSAGES_MAX {
+            return ScreenStep::Stay;
+        }
+        if self.seeks_oldest || !self.list.filter_words().is_empty() {
+            ScreenStep::ReadEarlier(EarlierReach::Far)
+        } else if self.list.is_near_end() {
+            ScreenStep::ReadEarlier(EarlierReach::Part)
+        } else {
+            ScreenStep::Stay
+        }
+    }
+
+    /// Earlier messages were read: they stand there now, also for whoever filters or comes back to the list.
+    fn list_earlier(&mut self, with: &ScreenContext<'_>) -> ScreenStep {
+        self.list_messages(with);
+        if !matches!(self.stage, RewindStage::Choosing) {
+            return ScreenStep::Stay;
+        }
+        if self.seeks_oldest {
+            self.list.mark_last();
+        }
+        match with.transcript.earlier_entries() {
+            // What cannot be read is tried again when the person goes on.
+            Some(EarlierEntries::Failed(_) | EarlierEntries::UnderWay) => ScreenStep::Stay,
+            Some(EarlierEntries::Left) | None => self.read_earlier(with),
+        }
     }
 
     /// Lists the messages that are known now. The one that is marked stays it.
@@ -76,7 +112,7 @@ impl RewindScreen {
     fn step_while_choosing(&mut self, did: ListOutcome, with: &ScreenContext<'_>) -> ScreenStep {
         match did {
             ListOutcome::Nothing => ScreenStep::Idle,
-            ListOutcome::Moved | ListOutcome::Filtered => ScreenStep::Stay,
+            ListOutcome::Moved | ListOutcome::Filtered => self.read_earlier(with),
             ListOutcome::Closes => ScreenStep::Close,
             ListOutcome::Chose => {
                 let Some(message) = self.list.chosen_value().cloned() else {
@@ -133,6 +169,7 @@ impl Screen for RewindScreen {
     fn handle_key(&mut self, key: KeyEvent, with: &ScreenContext<'_>) -> ScreenStep {
         match &self.stage {
             RewindStage::Choosing => {
+                self.seeks_oldest = key.code == KeyCode::End;
                 let did = self.list.handle_key(key);
                 self.step_while_choosing(did, with)
             }
@@ -151,13 +188,8 @@ impl Screen for RewindScreen {
     }
 
     fn handle_update(&mut self, news: &UiUpdate, with: &ScreenContext<'_>) -> ScreenStep {
-        if matches!(news, UiUpdate::Earlier(_)) {
-            if with.transcript.awaits_earlier() {
-                return ScreenStep::Idle;
-            }
-            // Earlier messages stand there now, also for whoever filters or comes back to the list.
-            self.list_messages(with);
-            return ScreenStep::Stay;
+        if matches!(news, UiUpdate::Earlier { .. }) {
+            return self.list_earlier(with);
         }
         match (news, &mut self.stage) {
             (
@@ -205,9 +237,10 @@ impl Screen for RewindScreen {
         self.page = size.body_size().rows.saturating_sub(HEAD_ROWS).max(1);
         match &mut self.stage {
             RewindStage::Choosing => {
+                let earlier = with.transcript.earlier_entries();
                 let around = ListFrame {
-                    title: "Go back to before which message?",
-                    empty: match (self.list.is_filtered(), with.transcript.awaits_earlier()) {
+                    title: list_title(earlier),
+                    empty: match (self.list.is_filtered(), earlier.is_some()) {
                         (true, false) => "No message fits.",
                         (false, false) => "Nothing was said yet.",
                         (true, true) => "No message fits; earlier ones are not here yet.",
@@ -263,6 +296,20 @@ impl Screen for RewindScreen {
 
 /// Rows above the preview.
 const HEAD_ROWS: usize = 2;
+
+/// The title of the list, and what is the matter with messages that are not in it.
+fn list_title(earlier: Option<&EarlierEntries>) -> &'static str {
+    match earlier {
+        None => "Go back to before which message?",
+        Some(EarlierEntries::Left) => "Go back to before which message? Older ones: go on down",
+        Some(EarlierEntries::UnderWay) => {
+            "Go back to before which message? Older ones are being read"
+        }
+        Some(EarlierEntries::Failed(_)) => {
+            "Go back to before which message? Older ones cannot be read now"
+        }
+    }
+}
 
 fn quoted_line(message: &EarlierMessage, theme: &Theme) -> Line<'static> {
     let text = clean_text(&message.text).split_whitespace().collect::<Vec<_>>().join(" ");

@@ -8,10 +8,12 @@ use serde_json::{Value, json};
 use weir_core::event::{Event, EventKind, SharedFact};
 use weir_core::ids::{CallId, Timestamp};
 use weir_core::model::Thinking;
-use weir_core::view::transcript::{self, PlacedFact};
+use weir_core::view::transcript::{self, PlacedFact, SettledPlace};
 
 use super::super::{Screen, ScreenContext, ScreenStep, ScreenView, SessionSettings};
-use crate::app::entries::{CallRow, EntryContent, EntryTranscript, TranscriptEntry};
+use crate::app::entries::{
+    CallRow, EarlierEntries, EntryContent, EntryTranscript, TranscriptEntry,
+};
 use crate::link::{CommandTicket, SlashCommandInfo, UiCommand, UiUpdate};
 use crate::terminal::TerminalSize;
 use crate::text::theme::Theme;
@@ -86,11 +88,23 @@ impl Desk {
         self.step(|screen, with| screen.handle_update(news, with))
     }
 
-    /// An entry from before those that are there comes in above them.
-    pub(super) fn insert_earlier(&mut self, entry: TranscriptEntry) {
+    /// How earlier entries stand.
+    pub(super) fn set_earlier(&mut self, earlier: EarlierEntries) {
+        self.transcript.set_earlier(Some(earlier));
+    }
+
+    /// An entry from before those that are there comes in above them, and the screen is told. `rest`: what is
+    /// left before it.
+    pub(super) fn insert_earlier(
+        &mut self,
+        entry: TranscriptEntry,
+        rest: Option<EarlierEntries>,
+    ) -> ScreenStep {
         let mut earlier = EntryTranscript::default();
         earlier.push(entry);
-        self.transcript.insert_earlier(0, earlier);
+        self.transcript.insert_earlier(earlier, rest);
+        let from = Box::new(SettledPlace::START);
+        self.tell(&UiUpdate::Earlier { ticket: 1, from, facts: Vec::new() })
     }
 
     pub(super) fn seen(&mut self, columns: u16, rows: u16) -> ScreenView {

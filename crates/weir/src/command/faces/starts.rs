@@ -1,17 +1,17 @@
 //! A terminal that begins at a settled place shows what one shows that was told everything from the first fact
-//! on (Q10, law 10): at once how the session stands, and once all is told every entry.
+//! on (Q10, law 10): at once how the session stands, and once all is read every entry, in however many parts.
 
 use anyhow::{Context as _, ensure};
 use weir_core::ids::SessionId;
-use weir_core::view::transcript::{PlacedFact, SettledTranscript, Transcript};
+use weir_core::view::transcript::{PlacedFact, SettledPlace, SettledTranscript, Transcript};
 use weir_engine::hub::PublishedFact;
 use weir_tui::offscreen::{OffscreenSession, OffscreenTerminal};
 use weir_tui::terminal::TerminalSize;
 
 /// So many places of a journal are looked at.
 const PLACES_MAX: usize = 8;
-/// Earlier facts that are told at once.
-const TOLD_AT_ONCE: usize = 7;
+/// Parts in which what stands before a place is read, and one that begins at the first fact.
+const PARTS_MAX: usize = 4;
 const SIZE: TerminalSize = TerminalSize { columns: 100, rows: 24 };
 
 /// Holds the places of a journal against all of it.
@@ -28,18 +28,19 @@ pub(super) fn check_settled_starts(id: &SessionId, facts: &[PublishedFact]) -> a
     tell(&mut whole, facts);
     let (live, entries) = (whole.current_frame().live, whole.all_entries());
     let places = settled_places(facts);
-    for start in places.iter().step_by(places.len() / PLACES_MAX + 1) {
+    for (n, start) in places.iter().enumerate().step_by(places.len() / PLACES_MAX + 1) {
         // As it is kept.
         let start: SettledTranscript = serde_json::from_str(&serde_json::to_string(start)?)?;
         let seq = usize::try_from(start.settled_place().seq).context("too many facts")?;
         let mut face = OffscreenTerminal::open_at(&session, SIZE, &start);
-        let (before, after) = facts.split_at(seq);
-        tell(&mut face, after);
+        tell(&mut face, &facts[seq..]);
         let found = face.current_frame().live;
         ensure!(found == live, "from fact {seq} on it looks so: {found:?}, and not so: {live:?}");
-        for some in before.chunks(TOLD_AT_ONCE) {
-            face.apply_earlier(some.iter().map(placed).collect());
+        let earlier = places[..n].iter().map(SettledTranscript::settled_place).rev();
+        for from in earlier.step_by(n / PARTS_MAX + 1).chain([&SettledPlace::START]) {
+            read_part(&mut face, from, facts)?;
         }
+        ensure!(face.wish_earlier().is_none(), "from fact {seq} on something is left");
         let found = face.all_entries();
         let differs = found.iter().zip(&entries).position(|(found, entry)| found != entry);
         ensure!(
@@ -49,6 +50,18 @@ pub(super) fn check_settled_starts(id: &SessionId, facts: &[PublishedFact]) -> a
             entries.len()
         );
     }
+    Ok(())
+}
+
+/// What stands between a place and what the face was told.
+fn read_part(
+    face: &mut OffscreenTerminal,
+    from: &SettledPlace,
+    facts: &[PublishedFact],
+) -> anyhow::Result<()> {
+    let last = face.wish_earlier().context("something is left")?;
+    let part = facts.iter().filter(|fact| fact.seq > from.seq && fact.seq <= last);
+    face.apply_earlier(from, part.map(placed).collect());
     Ok(())
 }
 

@@ -1,10 +1,12 @@
 """Sessions: choosing one, taking one up, going back in one, and what a killed program leaves."""
 
 import os
+import re
 import signal
+import sqlite3
 
 import words
-from house import House, field, holds, kind, same, until
+from house import House, PATIENCE, field, holds, kind, same, until
 from screen import Terminal
 
 
@@ -59,6 +61,60 @@ def f1_resume_and_continue_show_what_was_and_go_on():
             holds(term.status() != 0, "a session that is not there is an error")
             term.wait("(?i)weir sessions list|no session")
             term.restored()
+    finally:
+        house.end()
+
+
+def begins_late(house, session):
+    """Whether a place is kept at which a terminal begins to show this session."""
+    path = os.path.join(house.folder, "state", "weir", "weir.db")
+    store = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=PATIENCE)
+    try:
+        wanted = "SELECT count(*) FROM looks WHERE session = ? AND kind = 'terminal'"
+        return store.execute(wanted, (session,)).fetchone()[0]
+    finally:
+        store.close()
+
+
+def entries_told(term):
+    """How many entries the conversation has on the screen; 0 where it is not there."""
+    found = re.search(r"(?m)^Conversation .*/(\d+)\+?$", term.screen())
+    return int(found.group(1)) if found else 0
+
+
+def f1_a_long_session_is_read_upwards_a_part_at_a_time():
+    runs = 400
+    answers = "".join(f"says: Answer {n}.\n\n" for n in range(1, runs + 1))
+    house = House("long", script=answers + "says: Heard.\n")
+    try:
+        house.weir("--plain", input="".join(f"question {n}\n" for n in range(1, runs + 1)))
+        name = house.session()
+        # The first look reads all of it, and keeps a place for the next.
+        with Terminal(house) as term:
+            term.start("--resume", name, ready=rf"Answer {runs}\.")
+            until("a place is kept", lambda: begins_late(house, name))
+            term.say(words.LEAVE)
+            same(term.status(), 0, "the exit status")
+        with Terminal(house) as term:
+            term.start("--resume", name, ready=rf"Answer {runs}\.")
+            term.wait(words.READY)
+            term.keys(words.TRANSCRIPT)
+            term.wait(r"(?m)^Conversation .*/\d+\+$")
+            first = entries_told(term)
+            holds(400 <= first < 3 * runs, f"it begins near its end: {first} entries")
+            # Page by page into the part before what is there.
+            term.tmux("send-keys", "-N", "200", "PPage")
+            until("a part comes in", lambda: entries_told(term) > first)
+            # All the way up, and back to say something.
+            term.keys("Home")
+            term.wait(r"(?s)> question 1\n.*Answer 1\.")
+            term.wait(r"(?m)^Conversation +1/\d+$")
+            holds(entries_told(term) >= 3 * runs, "everything is there")
+            holds(not term.has("earlier entries"), "nothing is left above")
+            term.keys("q")
+            term.wait(words.READY)
+            term.say("and now")
+            term.wait(r"Heard\.")
     finally:
         house.end()
 

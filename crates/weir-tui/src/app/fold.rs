@@ -90,7 +90,7 @@ pub(crate) struct SessionFold {
     pub(crate) is_engine_down: bool,
     /// What stands before the settled place at which the session began here and was not read; `None`: all
     /// was told.
-    earlier: Option<EarlierFacts>,
+    pub(super) earlier: Option<EarlierFacts>,
 }
 
 impl SessionFold {

@@ -48,7 +48,7 @@ pub use checkpoints::*;
 pub use context::*;
 pub use keep::{KEEP_CHARS_MAX, KeepRequest};
 pub use lines::{ApprovalLine, LineTarget, TargetSource};
-pub use models::{ModelSwitched, SwitchCause};
+pub use models::{ModelSwitched, SwitchCause, ToolsRefused};
 pub use question::*;
 pub use recipe::*;
 pub use shared::{EventKind, SharedFact};
@@ -138,6 +138,7 @@ events! {
     "model.replied" => ModelReplied,
     "image.produced" => ImageProduced,
     "history.quarantined" => HistoryQuarantined,
+    "tools.refused" => ToolsRefused,
     "call.proposed" => CallProposed,
     "call.judged" => CallJudged,
     "approval.requested" => ApprovalRequested,

@@ -105,6 +105,17 @@ impl ModelInfo {
     pub fn has_ability(&self, ability: &str) -> bool {
         self.abilities.iter().any(|a| a == ability)
     }
+    /// The same model with its tools in its prompt in the place of its vendor's own way (V5).
+    #[must_use]
+    pub fn with_tools_in_prompt(&self) -> ModelInfo {
+        let others =
+            self.abilities.iter().filter(|a| !["tools", "text_calls"].contains(&a.as_str()));
+        let mut info = ModelInfo { abilities: others.cloned().collect(), ..self.clone() };
+        if !info.has_ability("text_tools") {
+            info.abilities.insert(0, "text_tools".to_owned());
+        }
+        info
+    }
     /// Whether it can be given tools: by its vendor's own way, or described in its prompt (V5).
     pub fn takes_tools(&self) -> bool {
         self.has_ability("tools") || self.has_ability("text_tools")
@@ -244,6 +255,9 @@ pub enum FailureClass {
     NotFound,
     /// The vendor's safety layer refused the request.
     Refused,
+    /// The server takes no tools with a request for this model: the same may be taken with the tools in
+    /// its prompt (V5).
+    ToolsRefused,
 }
 
 impl FailureClass {
@@ -263,7 +277,8 @@ impl FailureClass {
             | FailureClass::Auth
             | FailureClass::InvalidRequest
             | FailureClass::NotFound
-            | FailureClass::Refused => false,
+            | FailureClass::Refused
+            | FailureClass::ToolsRefused => false,
         }
     }
 }

@@ -212,7 +212,7 @@ impl Model for HttpModel {
             tools: None,
             names: WireNames::default(),
         };
-        text_tools::conversation_for(Box::new(own), &self.0.info)
+        text_tools::conversation_for(Box::new(own))
     }
 }
 

@@ -166,7 +166,8 @@ impl RemotePictureModel {
             FailureClass::Auth
             | FailureClass::NotFound
             | FailureClass::InvalidRequest
-            | FailureClass::ContextOverflow => "",
+            | FailureClass::ContextOverflow
+            | FailureClass::ToolsRefused => "",
         };
         // What broke off after it was sent may cost, and nobody knows what.
         let unknown = ModelUse { usage: Usage::default(), cost_usd: None };

@@ -2,7 +2,7 @@
 //!
 //! Around any other conversation: with the ability `text_tools` the tools go into the prompt and what was
 //! called into the text of the history; with it or with `text_calls` the text of a reply is looked through
-//! for calls. Not here: the formats (see `text_calls`), and whether a call may run, which the gate decides.
+//! for calls. Each request says what its model can: a server may turn out to take no tools. Not here: the formats (see `text_calls`), and whether a call may run, which the gate decides.
 
 mod render;
 
@@ -30,29 +30,55 @@ pub const TEXT_TOOLS: &str = "text_tools";
 /// Ability of a model that takes tools and may write a call as text all the same.
 pub const TEXT_CALLS: &str = "text_calls";
 
-/// `own`, or around it what the model's abilities ask for.
-pub fn conversation_for(own: Box<dyn Conversation>, info: &ModelInfo) -> Box<dyn Conversation> {
-    // A model with calls of its own is never given its tools twice.
-    let renders = info.has_ability(TEXT_TOOLS) && !info.has_ability("tools");
-    if !renders && !info.has_ability(TEXT_CALLS) {
-        return own;
-    }
+/// Around `own` what the abilities of the model that is asked call for.
+pub fn conversation_for(own: Box<dyn Conversation>) -> Box<dyn Conversation> {
     Box::new(TextConversation {
         own,
-        rendered: renders.then(RenderedTools::default),
-        habit: if renders { CallHabit::OnlyText } else { CallHabit::AlsoText },
+        way: ToolWay::Native,
+        rendered: RenderedTools::default(),
         tools: Arc::default(),
         offered: Arc::default(),
         history: Arc::default(),
     })
 }
 
+/// How a model is told its tools, and where its calls are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ToolWay {
+    /// By its vendor's own way alone.
+    Native,
+    /// By that, and its text is looked through too.
+    AlsoText,
+    /// In prompt and text.
+    OnlyText,
+}
+
+impl ToolWay {
+    fn of_model(info: &ModelInfo) -> ToolWay {
+        // A model with calls of its own is never given its tools twice.
+        if info.has_ability(TEXT_TOOLS) && !info.has_ability("tools") {
+            return ToolWay::OnlyText;
+        }
+        if info.has_ability(TEXT_CALLS) { ToolWay::AlsoText } else { ToolWay::Native }
+    }
+
+    /// How calls are read from the text; `None`: they are not.
+    fn call_habit(self) -> Option<CallHabit> {
+        match self {
+            ToolWay::Native => None,
+            ToolWay::AlsoText => Some(CallHabit::AlsoText),
+            ToolWay::OnlyText => Some(CallHabit::OnlyText),
+        }
+    }
+}
+
 struct TextConversation {
     own: Box<dyn Conversation>,
-    /// What was put into prompt and history; `None`: the model has calls of its own.
-    rendered: Option<RenderedTools>,
-    habit: CallHabit,
-    /// What the request that was prepared last offered.
+    /// Of the request that was prepared last.
+    way: ToolWay,
+    /// What was put into prompt and history.
+    rendered: RenderedTools,
+    /// What the request that was prepared last offered, where its text is looked through.
     tools: Arc<Vec<ToolSpec>>,
     /// The same by name.
     offered: Arc<OfferedTools>,
@@ -63,14 +89,22 @@ struct TextConversation {
 #[async_trait]
 impl Conversation for TextConversation {
     fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest {
+        let way = ToolWay::of_model(&request.model);
+        if way != self.way {
+            self.way = way;
+            self.rendered = RenderedTools::default();
+            (self.tools, self.offered) = (Arc::default(), Arc::default());
+            self.history = Arc::default();
+        }
+        let Some(habit) = way.call_habit() else { return self.own.prepare(request, media) };
         if !Arc::ptr_eq(&self.tools, &request.tools) {
             self.tools = request.tools.clone();
-            self.offered = Arc::new(offered_tools(&self.tools, self.habit));
+            self.offered = Arc::new(offered_tools(&self.tools, habit));
         }
         self.history = request.history.clone();
-        match &mut self.rendered {
-            Some(rendered) => self.own.prepare(&rendered.render_request(request), media),
-            None => self.own.prepare(request, media),
+        match way {
+            ToolWay::OnlyText => self.own.prepare(&self.rendered.render_request(request), media),
+            ToolWay::Native | ToolWay::AlsoText => self.own.prepare(request, media),
         }
     }
 

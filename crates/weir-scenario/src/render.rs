@@ -166,6 +166,7 @@ pub fn line(event: &Event) -> String {
             format!("{} · {}{}", f.turn, f.media_type, path.unwrap_or_default())
         }
         Event::HistoryQuarantined(f) => format!("{} · {}", f.turn, short(&f.message)),
+        Event::ToolsRefused(f) => format!("{} · {} · {}", f.turn, f.model, short(&f.message)),
         Event::CallProposed(f) => {
             let step = f.of.map(|of| format!(" · step {} of {of}", f.step.unwrap_or_default()));
             let step = step.unwrap_or_default();

@@ -138,7 +138,7 @@ impl Model for ScriptedModel {
         let encoder = self.shared.dialect.new_encoder(&self.shared.quirks);
         let model = self.info.model.name.clone();
         let own = ScriptedConversation { shared: Arc::clone(&self.shared), encoder, model };
-        text_tools::conversation_for(Box::new(own), &self.info)
+        text_tools::conversation_for(Box::new(own))
     }
 }
 

@@ -1,4 +1,5 @@
-//! The fact that a session goes on with another model (V8). The kinds stand in the list of [`super::Event`].
+//! The facts that a session goes on with another model (V8), and that its model is told its tools in another way
+//! (V5). The kinds stand in the list of [`super::Event`].
 
 use std::sync::Arc;
 
@@ -6,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::SessionConfig;
+use crate::ids::TurnId;
 
 /// Why a session is to speak with another model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,4 +38,16 @@ pub struct ModelSwitched {
     /// All settings from now on; absent where it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Arc<SessionConfig>>,
+}
+
+/// The server of the model takes no tools with a request: from now on they stand in the prompt, and calls are read
+/// from the text (V5).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolsRefused {
+    /// In which turn it was found.
+    pub turn: TurnId,
+    /// The model, as `provider/name`.
+    pub model: String,
+    /// The server's words.
+    pub message: String,
 }

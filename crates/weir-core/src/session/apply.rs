@@ -116,6 +116,7 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
             }
         }
         Event::HistoryQuarantined(f) => quarantine_history(s, f),
+        Event::ToolsRefused(f) => s.apply_refused_tools(f),
         Event::CallProposed(f) => match (f.of, &mut s.turn) {
             (Some(of), _) => s.step_proposed(f, of),
             (None, Some(turn)) => turn.proposed += 1,

@@ -516,6 +516,11 @@ impl Session {
         if class == FailureClass::ContextOverflow && self.may_shorten() {
             return self.begin_condensing(CondenseReason::Overflow).into();
         }
+        if class == FailureClass::ToolsRefused
+            && let Some(fact) = self.refused_tools_fact(turn, &message)
+        {
+            return fact;
+        }
         if class == FailureClass::InvalidRequest {
             let blobs = self.newest_media();
             if !blobs.is_empty() {
@@ -720,7 +725,7 @@ fn failure_advice(class: FailureClass, message: &str, attempts: u32) -> String {
             "The conversation no longer fits the model's window and could not be made shorter. \
              Start a new session, or use a model with a larger window."
         }
-        FailureClass::InvalidRequest => {
+        FailureClass::InvalidRequest | FailureClass::ToolsRefused => {
             "The provider will not accept this request. `weir doctor` checks the endpoint; \
              another model may accept it."
         }

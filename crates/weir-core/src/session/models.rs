@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::config::SessionConfig;
 use crate::event::{
     CondenseReason, Event, ModelFailed, ModelSwitched, RunStatus, RunTrigger, SwitchCause,
+    ToolsRefused,
 };
+use crate::ids::TurnId;
 use crate::message::MessageBlock;
 use crate::model::FailureClass;
 use crate::profile::Limits;
@@ -40,7 +42,8 @@ fn can_another_help(class: FailureClass) -> bool {
         | FailureClass::Overloaded
         | FailureClass::RateLimited
         | FailureClass::Auth
-        | FailureClass::NotFound => true,
+        | FailureClass::NotFound
+        | FailureClass::ToolsRefused => true,
         FailureClass::ContextOverflow | FailureClass::InvalidRequest | FailureClass::Refused => {
             false
         }
@@ -180,6 +183,27 @@ impl Session {
         let (model, cause, reason) = (next.clone(), SwitchCause::Failure, f.message.clone());
         self.falling = Some(ModelWish { model, cause, reason });
         // The same turn is asked again: of what had come of its reply nothing was taken.
+        if let Some(turn) = &mut self.turn {
+            turn.stage = TurnStage::Due;
+        }
+    }
+
+    /// What follows where the server of the model takes no tools with a request: they stand in the prompt from
+    /// now on (V5). `None`: this request offered none in the vendor's own way, so that would change nothing.
+    pub(super) fn refused_tools_fact(&self, turn: TurnId, message: &str) -> Option<Event> {
+        let offered = self.model.has_ability("tools") && !self.tools.is_empty();
+        let (model, message) = (self.model.model.to_string(), message.to_owned());
+        offered.then(|| ToolsRefused { turn, model, message }.into())
+    }
+
+    /// Folds in that a server takes no tools with a request. What is asked stays what it was; only how it is
+    /// written changes, from its beginning on.
+    pub(super) fn apply_refused_tools(&mut self, f: &ToolsRefused) {
+        let Some(config) = &self.config else { return };
+        let model = config.model.with_tools_in_prompt();
+        self.model = Arc::new(model.clone());
+        self.config = Some(Arc::new(SessionConfig { model, ..SessionConfig::clone(config) }));
+        self.prefix_break = Some(format!("the tools of {} stand in its prompt now", f.model));
         if let Some(turn) = &mut self.turn {
             turn.stage = TurnStage::Due;
         }

@@ -14,6 +14,7 @@ use crate::message::MessageBlock;
 use crate::model::{FailureClass, ModelReply, Price};
 use crate::profile::{Limits, PermissionMode};
 use crate::routing::{ModelRouting, RouteRule};
+use crate::tool::{ToolGroup, ToolSpec};
 
 const NOW: Timestamp = Timestamp(1_000);
 
@@ -94,6 +95,7 @@ fn v8_only_what_another_model_can_help_with_is_passed_on() {
     for (class, passed_on) in [
         (FailureClass::Auth, true),
         (FailureClass::NotFound, true),
+        (FailureClass::ToolsRefused, true),
         (FailureClass::Refused, false),
         (FailureClass::InvalidRequest, false),
         (FailureClass::ContextOverflow, false),
@@ -332,4 +334,52 @@ fn v8_what_a_failed_model_cost_counts_before_the_next_one_is_asked() {
         let stopped = facts.iter().any(|fact| matches!(fact, Event::LimitReached(_)));
         assert_eq!((stopped, session.run().is_some()), (!expected, expected), "{facts:?}");
     }
+}
+
+#[test]
+fn v5_a_server_that_takes_no_tools_is_asked_once_more_with_them_in_the_prompt() {
+    let config = || {
+        let mut config = with_fallback(&["b"]);
+        config.model.abilities = ["tools", "text_calls", "images"].map(String::from).to_vec();
+        let schema = serde_json::json!({ "type": "object" });
+        config.tools = Arc::new(vec![ToolSpec::new("look", "Looks.", ToolGroup::Read, schema)]);
+        config
+    };
+    let mut session = asking(config());
+    sent(&mut session);
+    let before = session.request(TurnId(1)).expect("a request");
+    let journal = failed(&mut session, FailureClass::ToolsRefused);
+    let [Event::ToolsRefused(refused)] = journal.as_slice() else { panic!("{journal:?}") };
+    assert_eq!((refused.turn, refused.model.as_str()), (TurnId(1), "script/one"));
+    let (turn, not_before) = (TurnId(1), Timestamp::default());
+    assert_eq!(session.todo(), [Effect::Prepare { turn, not_before }], "the same turn");
+    let after = session.request(turn).expect("a request");
+    assert_eq!(after.model.abilities, ["text_tools", "images"]);
+    assert_eq!(session.config().expect("open").model, *after.model);
+    assert_eq!((&after.tools, &after.history), (&before.tools, &before.history));
+    // What is lost of the prefix is journaled with its cause.
+    let prepared =
+        EffectAnswer::Prepared { turn, bytes: 100, prefix_bytes: 0, prefix_expected: 90 };
+    let asked = answer(&mut session, prepared);
+    let Some(Event::ModelRequested(asked)) = asked.first() else { panic!("{asked:?}") };
+    let why = "the tools of script/one stand in its prompt now";
+    assert_eq!(asked.prefix_lost.as_deref(), Some(why));
+    // A replay knows where it is.
+    let mut again = asking(config());
+    sent(&mut again);
+    journal.iter().for_each(|fact| again.apply(NOW, fact));
+    again.apply(NOW, &Event::ModelRequested(asked.clone()));
+    assert_eq!(format!("{again:?}"), format!("{session:?}"));
+    // Once: who says so again is passed over like one that broke.
+    let facts = failed(&mut session, FailureClass::ToolsRefused);
+    assert_eq!(first_failure(&facts).next.as_deref(), Some("b"));
+}
+
+#[test]
+fn v5_a_model_that_was_offered_no_tools_has_nothing_to_be_asked_again_with() {
+    let mut session = asking(with_fallback(&[]));
+    sent(&mut session);
+    let facts = failed(&mut session, FailureClass::ToolsRefused);
+    assert_eq!(first_failure(&facts).class, FailureClass::ToolsRefused);
+    assert!(session.run().is_none());
 }

@@ -104,6 +104,7 @@ pub fn audit_line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         | Event::ModelReplied(_)
         | Event::ImageProduced(_)
         | Event::HistoryQuarantined(_)
+        | Event::ToolsRefused(_)
         | Event::CallProposed(_)
         | Event::QuestionAsked(_)
         | Event::QuestionAnswered(_)

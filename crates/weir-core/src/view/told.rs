@@ -165,6 +165,14 @@ pub fn describe_fact(event: &Event) -> Option<FactLine> {
             FactTone::Warn,
             format!("An attachment is withheld from now on: {}", one_line(&f.message)),
         ),
+        Event::ToolsRefused(f) => (
+            FactTone::Warn,
+            format!(
+                "{} is told its tools in its prompt from now on: {}",
+                one_line(&f.model),
+                one_line(&f.message)
+            ),
+        ),
         Event::CheckpointRestored(f) => (FactTone::Mark, describe_restore(f)),
         Event::WorkspaceMerged(f) => {
             let (files, by) = (count_text(f.paths.len(), "file"), one_line(&f.by));

@@ -349,6 +349,7 @@ impl Transcript {
             Event::CancelRequested(_)
             | Event::SceneSeen(_)
             | Event::HistoryQuarantined(_)
+            | Event::ToolsRefused(_)
             | Event::CheckpointRestored(_)
             | Event::WorkspaceMerged(_)
             | Event::LeaseRevoked(_)

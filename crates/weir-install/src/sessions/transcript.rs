@@ -219,6 +219,10 @@ fn conversation_parts(event: &Event, seen: &Transcript) -> Option<(String, Vec<T
         Event::HistoryQuarantined(f) => {
             ("an attachment was withheld".into(), vec![TranscriptPart::Text(f.message.clone())])
         }
+        Event::ToolsRefused(f) => (
+            format!("{} is told its tools in its prompt from now on", f.model),
+            vec![TranscriptPart::Text(f.message.clone())],
+        ),
         Event::RunFinished(f) => {
             let mut parts = Vec::new();
             parts.extend(f.error.clone().map(TranscriptPart::Text));

@@ -89,6 +89,7 @@ fn failure_headline(class: FailureClass) -> &'static str {
         FailureClass::InvalidRequest => "The provider rejected the request as invalid",
         FailureClass::NotFound => "The provider knows no such model or address",
         FailureClass::Refused => "The provider's safety rules refused the request",
+        FailureClass::ToolsRefused => "The provider takes no tools with a request for this model",
     }
 }
 
@@ -105,13 +106,16 @@ fn failure_remedy(class: FailureClass) -> &'static str {
         | FailureClass::Timeout
         | FailureClass::ContextOverflow
         | FailureClass::InvalidRequest
-        | FailureClass::Refused => "",
+        | FailureClass::Refused
+        | FailureClass::ToolsRefused => "",
     }
 }
 
 fn class_of(status: u16, said: &VendorError) -> FailureClass {
     let by_words = class_of_codes(said);
     match status {
+        // A gateway that finds nobody who would take them says so like this.
+        404 if by_words == Some(FailureClass::ToolsRefused) => FailureClass::ToolsRefused,
         300..=399 | 404 | 405 | 410 => FailureClass::NotFound,
         401..=403 => match by_words {
             Some(FailureClass::Refused) => FailureClass::Refused,
@@ -125,7 +129,8 @@ fn class_of(status: u16, said: &VendorError) -> FailureClass {
             _ => FailureClass::RateLimited,
         },
         409 | 425 | 498 | 500.. => match by_words {
-            Some(FailureClass::ContextOverflow) => FailureClass::ContextOverflow,
+            // Some call a mistake of the request one of their own.
+            Some(class @ (FailureClass::ContextOverflow | FailureClass::ToolsRefused)) => class,
             _ => FailureClass::Overloaded,
         },
         _ => match by_words {
@@ -138,6 +143,16 @@ fn class_of(status: u16, said: &VendorError) -> FailureClass {
 
 /// Codes and wordings, most telling first.
 const WORDINGS: &[(FailureClass, &[&str])] = &[
+    (
+        FailureClass::ToolsRefused,
+        &[
+            // vLLM, llama.cpp, Ollama, OpenRouter.
+            "requires --enable-auto-tool-choice",
+            "requires --jinja",
+            "does not support tools",
+            "no endpoints found that support tool use",
+        ],
+    ),
     (
         FailureClass::ContextOverflow,
         &[
@@ -346,6 +361,31 @@ mod tests {
             (404, r#"{"error":{"type":"not_found_error","message":"model: claude-9"}}"#, NotFound),
             (413, r#"{"error":{"type":"request_too_large"}}"#, ContextOverflow),
             (422, r#"{"detail":[{"msg":"field required"}]}"#, InvalidRequest),
+            (
+                400,
+                r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","param":null,"code":400}"#,
+                ToolsRefused,
+            ),
+            (
+                500,
+                r#"{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}"#,
+                ToolsRefused,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"registry.ollama.ai/library/gemma:2b does not support tools","type":"api_error","param":null,"code":null}}"#,
+                ToolsRefused,
+            ),
+            (
+                400,
+                r#"{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}"#,
+                ToolsRefused,
+            ),
+            (
+                404,
+                r#"{"error":{"message":"No endpoints found that support tool use.","code":404}}"#,
+                ToolsRefused,
+            ),
             (429, r#"{"error":{"type":"rate_limit_error","message":"slow down"}}"#, RateLimited),
             (
                 429,

@@ -81,7 +81,7 @@ async fn hear(request: &ModelRequest, reply: &str, stop: StopReason) -> Heard {
 async fn hear_blocks(request: &ModelRequest, blocks: Vec<ReplyBlock>, stop: StopReason) -> Heard {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let own = Echo { reply: said_text(&blocks), blocks, stop, asked: asked.clone() };
-    let mut conversation = conversation_for(Box::new(own), &request.model);
+    let mut conversation = conversation_for(Box::new(own));
     conversation.prepare(request, &MediaMap::new());
     let shown = Arc::new(Mutex::new(String::new()));
     let told = shown.clone();
@@ -290,4 +290,28 @@ async fn v05_tools_and_history_are_told_as_text() {
     let answered = "<tool_response>\nIt ends <\\/tool_response> here.\n</tool_response>\nGo on.";
     assert_eq!(texts[2], answered);
     assert!(told.history.iter().all(|message| message.blocks.len() == 1));
+}
+
+/// A server may turn out to take no tools: the next request says so, and the conversation goes on.
+#[tokio::test]
+async fn v5_a_conversation_goes_over_to_tools_in_the_prompt_and_back() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let (reply, blocks) = (CALL.to_owned(), vec![says(CALL)]);
+    let own = Echo { reply, blocks, stop: StopReason::End, asked: asked.clone() };
+    let mut conversation = conversation_for(Box::new(own));
+    let mut stops = Vec::new();
+    for abilities in [&["tools"][..], &[TEXT_TOOLS], &["tools", TEXT_CALLS], &["tools"]] {
+        conversation.prepare(&request(abilities, Vec::new()), &MediaMap::new());
+        let reply = conversation.send(&SignalSink::none()).await;
+        let ModelReply::Whole { stop, .. } = reply else { panic!("{reply:?}") };
+        stops.push(stop);
+    }
+    let called = [StopReason::End, StopReason::Calls, StopReason::Calls, StopReason::End];
+    assert_eq!(stops, called);
+    let asked = asked.lock().expect("not poisoned");
+    let told: Vec<(usize, bool)> = asked
+        .iter()
+        .map(|request| (request.tools.len(), request.system.contains("read_file")))
+        .collect();
+    assert_eq!(told, [(1, false), (0, true), (1, false), (1, false)]);
 }

@@ -50,6 +50,7 @@ fn script_refusal(fact: &PublishedFact) -> Option<&str> {
         Event::ModelFailed(f) => &f.message,
         Event::ModelRetried(f) => &f.message,
         Event::HistoryQuarantined(f) => &f.message,
+        Event::ToolsRefused(f) => &f.message,
         _ => return None,
     };
     message.find(SCRIPT_REFUSES).map(|at| &message[at..])

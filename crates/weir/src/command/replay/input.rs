@@ -114,7 +114,8 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
         Event::ModelReplied(_)
         | Event::ModelRetried(_)
         | Event::ModelFailed(_)
-        | Event::HistoryQuarantined(_) => ReplayInput::Fact,
+        | Event::HistoryQuarantined(_)
+        | Event::ToolsRefused(_) => ReplayInput::Fact,
         Event::CallProposed(f) => input_of_proposed_call(f),
         Event::CallJudged(f) => {
             answer(EffectAnswer::Inspected { call: f.call, inspection: f.inspection.clone() })

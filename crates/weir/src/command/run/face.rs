@@ -264,6 +264,7 @@ fn progress_line(event: &Event, seen: &Transcript) -> Option<String> {
         Event::HistoryQuarantined(f) => {
             format!("an attachment was withheld: {}", one_line(&f.message))
         }
+        Event::ToolsRefused(_) => format!("model: {}", describe_fact(event)?.1),
         Event::PlanUpdated(f) => {
             let done = f.items.iter().filter(|i| i.status == weir_core::tool::PlanStatus::Done);
             format!("  tasks: {} of {} done", done.count(), f.items.len())

@@ -15,15 +15,14 @@ use weir_core::model::{ModelInfo, ModelRef, Price};
 
 use crate::dialect::{VendorQuirks, without_date};
 use crate::text_tools::TEXT_CALLS;
-pub(crate) use own_server::OwnServer;
-pub use own_server::can_be_asked;
+pub use own_server::{ServerKind, can_be_asked, is_own_server};
 pub use search_offer::{SearchOffer, SearchPrice, SearchPriceUnit, SearchShape};
 pub use vendor::{Vendor, VendorOverride};
 
 /// Window that a model is given of which nothing is known.
 pub const UNKNOWN_WINDOW: u64 = 128_000;
-/// Window that a model of a server of one's own is given where nobody says which holds: what the most
-/// common one starts with by itself, so that nothing is cut at the front unseen (R6).
+/// Window that a model of a server of one's own, or of a provider that is not built in, is given where nobody says
+/// which holds: what the most common server starts with by itself, so that nothing is cut at the front unseen (R6).
 pub const LOCAL_WINDOW: u64 = 4_096;
 /// Output limit that a model is given of which nothing is known.
 pub const UNKNOWN_MAX_OUTPUT: u64 = 8_192;
@@ -277,6 +276,8 @@ impl ModelCatalogue {
                 env_path: None,
                 needs_key: given.api_key_env.is_some(),
                 local: false,
+                is_own: true,
+                server: None,
                 key_header: None,
                 models_of: None,
                 default_model: None,
@@ -291,6 +292,12 @@ impl ModelCatalogue {
             vendor.dialect.clone_from(dialect);
             // What the vendor documents for its own dialect says nothing of another.
             vendor.search = None;
+        }
+        if let Some(word) = &given.server {
+            let known = ServerKind::WORDS.join(", ");
+            let kind = ServerKind::of_word(word);
+            let why = || incomplete("server", &format!("one of {known}"));
+            vendor.server = Some(kind.ok_or_else(why)?);
         }
         if let Some(url) = &given.base_url {
             vendor.base_url.clone_from(url);
@@ -377,9 +384,10 @@ impl ModelCatalogue {
     }
 
     /// Cautious defaults. What a server of one's own makes of a call in a model's text depends on its
-    /// template, so the text is looked through too (V5).
+    /// template, so the text is looked through too (V5). Behind a provider that is not built in may be one.
     fn unknown_model(&self, model: &ModelRef) -> ModelInfo {
-        let is_local = self.find_vendor(&model.provider).is_some_and(can_be_asked);
+        let vendor = self.find_vendor(&model.provider);
+        let is_local = vendor.is_some_and(|vendor| vendor.is_own || can_be_asked(vendor));
         let (window, abilities): (u64, &[&str]) = match is_local {
             true => (LOCAL_WINDOW, &["tools", TEXT_CALLS]),
             false => (UNKNOWN_WINDOW, &["tools"]),
@@ -423,8 +431,7 @@ impl ModelCatalogue {
             });
         };
         // A server that somebody set up may cut what is too long; a vendor's own refuses it.
-        let is_own = ModelCatalogue::built_in().find_vendor(&vendor.name).is_none();
-        let may_cut = vendor.local || is_own;
+        let may_cut = vendor.local || vendor.is_own;
         let info = ModelInfo { may_cut, ..self.model_info(model) };
         Ok(ResolvedModel { vendor: vendor.clone(), info })
     }
@@ -603,7 +610,7 @@ mod tests {
         assert_eq!(format!("{:?}", acme.vendor.headers), r#"{"x-team": ***}"#);
         // Ollama on another machine is asked too, and is careful until it has answered (R6).
         let other = catalogue.resolve_model("box/llama3:8b").expect("known");
-        assert!(can_be_asked(&other.vendor) && !can_be_asked(&acme.vendor));
+        assert!(can_be_asked(&other.vendor) && can_be_asked(&acme.vendor));
         assert_eq!(other.info.window, LOCAL_WINDOW);
         assert!(other.info.has_ability(TEXT_CALLS) && other.info.may_cut);
         let anthropic = catalogue.find_vendor("anthropic").expect("built in");
@@ -620,11 +627,56 @@ mod tests {
         let catalogue = ModelCatalogue::new(&CatalogueOverrides { models, ..overrides.clone() });
         assert!(catalogue.expect("complete").guesses_window(&of("groq/priced")));
 
+        // Nobody knows what stands behind a name that somebody made up (R6).
+        let unknown = catalogue.resolve_model("acme/x").expect("known").info;
+        assert_eq!((unknown.window, unknown.has_ability(TEXT_CALLS)), (LOCAL_WINDOW, true));
+
         let broken = CatalogueOverrides {
             providers: [("x".to_owned(), VendorOverride::default())].into(),
             ..CatalogueOverrides::default()
         };
         assert!(matches!(ModelCatalogue::new(&broken), Err(CatalogueError::Incomplete { .. })));
+    }
+
+    #[test]
+    fn r6_what_a_server_is_can_be_said_and_is_asked_or_left_alone() {
+        let with = |server: &str, dialect: &str| {
+            let text = format!(
+                "[providers.box]\ndialect = \"{dialect}\"\nbase_url = \"http://box:1/v1\"\n{server}"
+            );
+            let overrides: CatalogueOverrides = toml::from_str(&text).expect("TOML");
+            ModelCatalogue::new(&overrides)
+        };
+        for (server, dialect, asked, kind) in [
+            ("", "openai-chat", true, None),
+            ("", "anthropic", false, None),
+            ("", "ollama", true, Some(ServerKind::Ollama)),
+            ("server = \"vllm\"", "openai-chat", true, Some(ServerKind::Vllm)),
+            ("server = \"llama.cpp\"", "anthropic", true, Some(ServerKind::LlamaCpp)),
+            ("server = \"lmstudio\"", "openai-chat", true, Some(ServerKind::LmStudio)),
+            ("server = \"other\"", "openai-chat", false, Some(ServerKind::Other)),
+        ] {
+            let catalogue = with(server, dialect).expect("complete");
+            let found = catalogue.resolve_model("box/m").expect("known");
+            assert_eq!(can_be_asked(&found.vendor), asked, "{server} {dialect}");
+            assert_eq!(ServerKind::of_vendor(&found.vendor), kind, "{server} {dialect}");
+            assert_eq!(found.info.window, LOCAL_WINDOW, "{server} {dialect}");
+            assert!(found.info.has_ability(TEXT_CALLS), "{server} {dialect}");
+        }
+        let wrong = with("server = \"tgi\"", "openai-chat").expect_err("no such server");
+        assert!(wrong.to_string().contains("ollama, lmstudio, llama.cpp, vllm, other"), "{wrong}");
+        for word in ServerKind::WORDS {
+            assert!(ServerKind::of_word(word).is_some(), "{word}");
+        }
+        // What is built in is not asked, wherever it was moved to, unless somebody says what it is.
+        let moved: CatalogueOverrides = toml::from_str(
+            "[providers.openai-chat]\nbase_url = \"http://box:1/v1\"\n\
+             [providers.groq]\nserver = \"vllm\"\n",
+        )
+        .expect("TOML");
+        let catalogue = ModelCatalogue::new(&moved).expect("complete");
+        let asked = |name: &str| can_be_asked(catalogue.find_vendor(name).expect("built in"));
+        assert!(!asked("openai-chat") && asked("groq") && !asked("openai"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::catalogue::{LOCAL_WINDOW, ModelCatalogue, ResolvedModel, parse_ref};
+use crate::catalogue::{LOCAL_WINDOW, ModelCatalogue, ResolvedModel, ServerKind, parse_ref};
 use crate::http_model::ModelEndpoint;
 use crate::transport::ModelTransport;
 use crate::window::{self, LoadPolicy, WindowReport};
@@ -18,6 +18,9 @@ const OPENROUTER_KEY: &str = "/key";
 const MODELS_MAX: usize = 5_000;
 /// Most models of one list of which it is asked which window holds.
 const WINDOWS_ASKED_MAX: usize = 50;
+/// The same of a server of which nobody said what it is: a vendor's list is long, and it knows none of what it is
+/// asked.
+const UNKNOWN_ASKED_MAX: usize = 8;
 
 /// A model that an endpoint says it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,8 +219,21 @@ pub async fn local_models(
     transport: &ModelTransport,
 ) -> Option<Vec<FoundModel>> {
     let mut found = local_server(endpoint, transport).await?;
-    let first = found.iter_mut().take(WINDOWS_ASKED_MAX);
-    let asked = first.map(async |model| {
+    ask_windows(endpoint, transport, &mut found).await;
+    Some(found)
+}
+
+/// Puts beside models of a server that can be asked which window holds, as far as it says so without loading
+/// anything. What its list says of models is not asked once more where nobody said what the server is.
+pub async fn ask_windows(
+    endpoint: &ModelEndpoint,
+    transport: &ModelTransport,
+    found: &mut [FoundModel],
+) {
+    let is_known = ServerKind::of_vendor(&endpoint.vendor).is_some();
+    let most = if is_known { WINDOWS_ASKED_MAX } else { UNKNOWN_ASKED_MAX };
+    let unsaid = found.iter_mut().filter(|model| is_known || model.window.is_none());
+    let asked = unsaid.take(most).map(async |model| {
         let said = window::ask_window(endpoint, transport, &model.name, LoadPolicy::Avoided).await;
         let (window, can) = match said.map(|said| said.window) {
             Some(WindowReport::Holds { tokens, can }) => (tokens, can),
@@ -229,7 +245,6 @@ pub async fn local_models(
         model.window = Some(window);
     });
     futures::future::join_all(asked).await;
-    Some(found)
 }
 
 /// The first local server that answers and has a model, all asked at once (C4).

@@ -2,6 +2,8 @@
 //! often far below what the model could take, and past which it cuts at the front without a word
 //! (R6). Written after the vendors' own documentation of their wire. Not here: what is done with it.
 
+mod answers;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -9,10 +11,13 @@ use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::{Value, json};
 
-pub use crate::catalogue::can_be_asked;
-use crate::catalogue::{OwnServer, Vendor};
+use crate::catalogue::{ServerKind, Vendor};
+pub use crate::catalogue::{can_be_asked, is_own_server};
 use crate::http_model::ModelEndpoint;
 use crate::transport::ModelTransport;
+use answers::{
+    StrangerAnswers, WINDOW_TOKENS_MAX, read_llamacpp, read_lmstudio, read_vllm, tokens_of,
+};
 
 /// How long the questions about one model may take, in milliseconds.
 pub const WINDOW_MS_MAX: u64 = 3_000;
@@ -62,11 +67,13 @@ pub struct ServerReport {
     pub window: WindowReport,
     /// Of what it can do; `None`: it does not say.
     pub capabilities: Option<ModelCapabilities>,
+    /// What the server is, as it was known before or as its answers show; `None`: nobody knows.
+    pub server: Option<ServerKind>,
 }
 
 impl From<WindowReport> for ServerReport {
     fn from(window: WindowReport) -> ServerReport {
-        ServerReport { window, capabilities: None }
+        ServerReport { window, capabilities: None, server: None }
     }
 }
 
@@ -79,23 +86,27 @@ pub enum LoadPolicy {
     Avoided,
 }
 
-/// How a larger window is had from this vendor's server, as the end of a sentence.
-pub fn how_to_raise(vendor: &Vendor, model: &str) -> String {
-    match OwnServer::of(vendor) {
-        Some(OwnServer::Ollama) if is_native(vendor) => format!(
+/// How a larger window is had from this vendor's server, as the end of a sentence. `server`: what it has shown to be,
+/// where it was asked.
+pub fn how_to_raise(vendor: &Vendor, server: Option<ServerKind>, model: &str) -> String {
+    match ServerKind::of_vendor(vendor).or(server) {
+        Some(ServerKind::Ollama) if is_native(vendor) => format!(
             "write it down as `window` under [models.\"{}/{model}\"]: Ollama is asked for it with each \
              request, and it takes memory",
             vendor.name
         ),
-        Some(OwnServer::Ollama) => format!(
+        Some(ServerKind::Ollama) => format!(
             "start the server with OLLAMA_CONTEXT_LENGTH=32768 `ollama serve`, or make a model with \
              `FROM {model}` and `PARAMETER num_ctx 32768` in a Modelfile: Ollama's OpenAI-compatible \
              endpoint takes no window with a request"
         ),
-        Some(OwnServer::LmStudio) => format!("`lms load {model} --context-length 32768`"),
-        Some(OwnServer::LlamaCpp) => "start `llama-server` with `--ctx-size 32768`".to_owned(),
-        Some(OwnServer::Vllm) => "start `vllm serve` with `--max-model-len 32768`".to_owned(),
-        None => format!("set `window` under [models.\"{}/{model}\"]", vendor.name),
+        Some(ServerKind::LmStudio) => format!("`lms load {model} --context-length 32768`"),
+        Some(ServerKind::LlamaCpp) => "start `llama-server` with `--ctx-size 32768`".to_owned(),
+        Some(ServerKind::Vllm) => "start `vllm serve` with `--max-model-len 32768`".to_owned(),
+        Some(ServerKind::Other) | None => format!(
+            "give its server a larger one, or say what holds as `window` under [models.\"{}/{model}\"]",
+            vendor.name
+        ),
     }
 }
 
@@ -112,22 +123,30 @@ pub async fn ask_window(
     model: &str,
     loading: LoadPolicy,
 ) -> Option<ServerReport> {
-    let server = OwnServer::of(&endpoint.vendor)?;
+    if !can_be_asked(&endpoint.vendor) {
+        return None;
+    }
+    let server = ServerKind::of_vendor(&endpoint.vendor);
     // Paths beside the OpenAI-compatible ones stand without their version.
     let mut own = endpoint.clone();
     own.base_url = own.base_url.trim().trim_end_matches('/').trim_end_matches("/v1").to_owned();
     let answers = AtomicBool::new(false);
-    let asking = WindowQuery { endpoint: own, transport, model, answers };
-    Some(match server {
-        OwnServer::Ollama => asking.ask_ollama(loading).await,
-        OwnServer::LmStudio => asking.within_bound(asking.ask_lmstudio()).await.into(),
-        OwnServer::LlamaCpp => asking.within_bound(asking.ask_llamacpp()).await.into(),
-        OwnServer::Vllm => asking.within_bound(asking.ask_vllm()).await.into(),
-    })
+    let asking = WindowQuery { endpoint: own, as_configured: endpoint, transport, model, answers };
+    let report = match server {
+        Some(ServerKind::Ollama) => asking.ask_ollama(loading).await,
+        Some(ServerKind::LmStudio) => asking.within_bound(asking.ask_lmstudio()).await,
+        Some(ServerKind::LlamaCpp) => asking.within_bound(asking.ask_llamacpp()).await,
+        Some(ServerKind::Vllm) => asking.within_bound(asking.ask_vllm()).await,
+        Some(ServerKind::Other) | None => asking.ask_stranger(loading).await,
+    };
+    Some(ServerReport { server: server.or(report.server), ..report })
 }
 
 struct WindowQuery<'a> {
+    /// Where its own paths begin.
     endpoint: ModelEndpoint,
+    /// Where the model is spoken with.
+    as_configured: &'a ModelEndpoint,
     transport: &'a ModelTransport,
     model: &'a str,
     /// Somebody answered, whatever it was: a server that says nothing of a window is there all the same.
@@ -137,22 +156,36 @@ struct WindowQuery<'a> {
 impl WindowQuery<'_> {
     async fn within_bound(
         &self,
-        asked: impl Future<Output = Option<WindowReport>>,
-    ) -> WindowReport {
+        asked: impl Future<Output = Option<ServerReport>>,
+    ) -> ServerReport {
         let bound = Duration::from_millis(WINDOW_MS_MAX);
         let said = tokio::time::timeout(bound, asked).await.ok().flatten();
-        said.unwrap_or_else(|| match self.answers.load(Ordering::Relaxed) {
-            true => WindowReport::Unsaid { can: None },
-            false => WindowReport::Silent,
-        })
+        said.unwrap_or_else(|| self.wordless_report())
+    }
+
+    /// What is known where nothing was said of a window.
+    fn wordless_report(&self) -> ServerReport {
+        match self.answers.load(Ordering::Relaxed) {
+            true => WindowReport::Unsaid { can: None }.into(),
+            false => WindowReport::Silent.into(),
+        }
     }
 
     async fn get(&self, path: &str) -> Option<Value> {
-        let url = self.endpoint.url_for(path).ok()?;
-        let headers = self.endpoint.request_headers().ok()?;
+        self.get_from(&self.endpoint, path).await
+    }
+
+    async fn get_from(&self, endpoint: &ModelEndpoint, path: &str) -> Option<Value> {
+        let url = endpoint.url_for(path).ok()?;
+        let headers = endpoint.request_headers().ok()?;
         let (status, body) = self.transport.get(&url, headers).await.ok()?;
         self.answers.store(true, Ordering::Relaxed);
         (status == 200).then(|| serde_json::from_slice(&body).ok())?
+    }
+
+    async fn get_within_bound(&self, endpoint: &ModelEndpoint, path: &str) -> Option<Value> {
+        let bound = Duration::from_millis(WINDOW_MS_MAX);
+        tokio::time::timeout(bound, self.get_from(endpoint, path)).await.ok().flatten()
     }
 
     /// Status and answer; what is no JSON is `null`.
@@ -185,7 +218,8 @@ impl WindowQuery<'_> {
             true => window_to_ask_for(&shown, self.model),
             false => self.window_of_ollama(&shown, loading).await,
         };
-        ServerReport { window, capabilities: capabilities_of(&shown["capabilities"]) }
+        let capabilities = capabilities_of(&shown["capabilities"]);
+        ServerReport { window, capabilities, server: None }
     }
 
     /// The window that a request has which names none.
@@ -218,38 +252,37 @@ impl WindowQuery<'_> {
         }
     }
 
-    /// A model that is not loaded is loaded with a window that only LM Studio knows.
-    async fn ask_lmstudio(&self) -> Option<WindowReport> {
-        let list = self.get("/api/v0/models").await?;
-        let mut models = list["data"].as_array()?.iter();
-        let Some(row) = models.find(|row| row["id"] == self.model) else {
-            return Some(WindowReport::Unsaid { can: None });
-        };
-        let can = row["max_context_length"].as_u64();
-        let held = row["loaded_context_length"].as_u64().filter(|_| row["state"] == "loaded");
-        Some(
-            held.map_or(WindowReport::Unsaid { can }, |tokens| WindowReport::Holds { tokens, can }),
+    async fn ask_lmstudio(&self) -> Option<ServerReport> {
+        read_lmstudio(&self.get("/api/v0/models").await?, self.model)
+    }
+
+    async fn ask_llamacpp(&self) -> Option<ServerReport> {
+        Some(read_llamacpp(&self.get("/props").await?))
+    }
+
+    async fn ask_vllm(&self) -> Option<ServerReport> {
+        read_vllm(&self.get("/v1/models").await?, self.model)
+    }
+
+    /// A server of which nobody said what it is is asked what each of the known ones would answer, all at once: a
+    /// vendor's, which knows none of it, costs no more than one answer. Each has the whole bound for itself, so
+    /// that one address which never answers hides nothing of the others.
+    async fn ask_stranger(&self, loading: LoadPolicy) -> ServerReport {
+        let (list, props, own_list) = futures::future::join3(
+            self.get_within_bound(self.as_configured, "/models"),
+            self.get_within_bound(&self.endpoint, "/props"),
+            self.get_within_bound(&self.endpoint, "/api/v0/models"),
         )
-    }
-
-    async fn ask_llamacpp(&self) -> Option<WindowReport> {
-        let props = self.get("/props").await?;
-        let held = props["default_generation_settings"]["n_ctx"].as_u64().filter(|held| *held > 0);
-        Some(held.map_or(WindowReport::Unsaid { can: None }, |tokens| WindowReport::Holds {
-            tokens,
-            can: None,
-        }))
-    }
-
-    async fn ask_vllm(&self) -> Option<WindowReport> {
-        let list = self.get("/v1/models").await?;
-        let mut models = list["data"].as_array()?.iter();
-        let row = models.find(|row| row["id"] == self.model);
-        let held = row.and_then(|row| row["max_model_len"].as_u64());
-        Some(held.map_or(WindowReport::Unsaid { can: None }, |tokens| WindowReport::Holds {
-            tokens,
-            can: None,
-        }))
+        .await;
+        let told = StrangerAnswers { list, props, own_list };
+        if let Some(report) = told.read_report(self.model) {
+            return report;
+        }
+        if told.is_ollama(self.model) {
+            let report = self.ask_ollama(loading).await;
+            return ServerReport { server: Some(ServerKind::Ollama), ..report };
+        }
+        self.wordless_report()
     }
 }
 
@@ -282,14 +315,15 @@ fn length_of(info: &Value) -> Option<u64> {
     let family = fields.get("general.architecture").and_then(Value::as_str);
     let named = family.and_then(|family| fields.get(&format!("{family}.context_length")));
     let any = || fields.iter().find(|(name, _)| name.ends_with(".context_length"));
-    named.or_else(|| any().map(|(_, value)| value))?.as_u64()
+    tokens_of(named.or_else(|| any().map(|(_, value)| value))?)
 }
 
 /// The line `num_ctx 8192` of a Modelfile's parameters.
 fn num_ctx(parameters: &str) -> Option<u64> {
     parameters.lines().find_map(|line| {
         let (name, value) = line.trim().split_once(char::is_whitespace)?;
-        value.trim().parse().ok().filter(|tokens| name == "num_ctx" && *tokens > 0)
+        let tokens: u64 = value.trim().parse().ok().filter(|_| name == "num_ctx")?;
+        (1..=WINDOW_TOKENS_MAX).contains(&tokens).then_some(tokens)
     })
 }
 
@@ -298,7 +332,7 @@ fn loaded_length(running: &Value, model: &str) -> Option<u64> {
     let whole = if model.contains(':') { model.to_owned() } else { format!("{model}:latest") };
     let mut models = running["models"].as_array()?.iter();
     let row = models.find(|row| row["name"] == whole.as_str() || row["model"] == whole.as_str())?;
-    row["context_length"].as_u64().filter(|tokens| *tokens > 0)
+    tokens_of(&row["context_length"])
 }
 
 #[cfg(test)]
@@ -314,7 +348,7 @@ mod tests {
         assert_eq!(length_of(&json!("no")), None);
         let parameters = "stop                           \"<|im_end|>\"\nnum_ctx   8192\n";
         assert_eq!(num_ctx(parameters), Some(8_192));
-        for none in ["", "num_ctx", "num_ctx many", "num_ctx 0", "temperature 1"] {
+        for none in ["", "num_ctx", "num_ctx many", "num_ctx 0", "num_ctx 1000000000000", "x 1"] {
             assert_eq!(num_ctx(none), None, "{none}");
         }
         let shown = |parameters: &str, can: u64| json!({"parameters": parameters, "model_info": {"llama.context_length": can}});

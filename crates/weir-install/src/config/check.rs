@@ -1,6 +1,8 @@
 //! What types cannot say: ranges, names, forms. Each complaint names the place where the value
 //! stands.
 
+use weir_providers::catalogue::ServerKind;
+
 use super::{ConfiguredHook, SettingOrigin, Settings, WorkspaceConfig};
 
 /// The first value that cannot be used.
@@ -209,6 +211,12 @@ fn check_providers(settings: &Settings) -> SettingComplaint {
             let known: Vec<&str> = weir_providers::DIALECTS.iter().map(|d| d.name()).collect();
             let problem = format!("is {dialect:?}; it is one of {}", known.join(", "));
             return Some((key("dialect"), problem));
+        }
+        if let Some(server) = &provider.server
+            && ServerKind::of_word(server).is_none()
+        {
+            let problem = format!("is {server:?}; it is one of {}", ServerKind::WORDS.join(", "));
+            return Some((key("server"), problem));
         }
         if let Some(address) = &provider.base_url {
             let parsed = url::Url::parse(address);

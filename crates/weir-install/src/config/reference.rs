@@ -26,7 +26,8 @@ const EXAMPLES: &[(&str, &str)] = &[
 dialect = "openai-chat"
 base_url = "https://llm.example.org/v1"
 api_key_env = "ACME_API_KEY"
-headers = { "x-team" = "blue" }"#,
+headers = { "x-team" = "blue" }
+server = "vllm""#,
     ),
     (
         "models",

@@ -266,6 +266,9 @@ pub struct ProviderSettings {
     pub(crate) api_key_env: Option<String>,
     /// Headers that are sent along.
     pub headers: BTreeMap<String, String>,
+    /// What its server is: ollama, lmstudio, llama.cpp, vllm or other. Without it a provider that is not built in
+    /// is asked, where it speaks openai-chat.
+    pub server: Option<String>,
 }
 
 /// A model.

@@ -24,7 +24,7 @@ fn is_set(cx: &InstallationContext, model: &str) -> bool {
 }
 
 /// Whether the settings say what this model can do.
-fn is_able(cx: &InstallationContext, model: &str) -> bool {
+pub(super) fn is_able(cx: &InstallationContext, model: &str) -> bool {
     let models = cx.config().ok().map(|config| &config.settings.models);
     models.and_then(|models| models.get(model)).is_some_and(|row| row.abilities.is_some())
 }
@@ -53,8 +53,17 @@ pub(super) async fn ask_local_window(
     }
     let (report, place) = ask_server(cx, resolved, LoadPolicy::Allowed).await?;
     cx.windows.remember_report(&name, report);
-    say_answer(cx, resolved, report, &place);
+    // That nothing is known is said once; what a server says of itself may change.
+    if !is_unknown(report) || cx.windows.tells_guess(&name) {
+        say_answer(cx, resolved, report, &place);
+    }
     Ok(())
+}
+
+/// Whether nobody knows what the server is, and it says nothing of a window.
+fn is_unknown(report: ServerReport) -> bool {
+    let is_unsaid = matches!(report.window, WindowReport::Unsaid { .. } | WindowReport::Silent);
+    report.server.is_none() && is_unsaid
 }
 
 /// The same of a model that is to go on in the place of another one. Where nobody answers that is no guess of
@@ -70,10 +79,12 @@ pub(super) async fn ask_stand_in_window(
     let (vendor, name) = (&resolved.vendor, resolved.info.model.to_string());
     let recent = cx.windows.recent_report(&name).map(|report| report.window);
     let has_answered = recent.is_some_and(|window| window != WindowReport::Silent);
-    if !window::can_be_asked(vendor) || has_answered {
+    let is_set = is_set(cx, &name);
+    // It may be a vendor's: the request itself tells whether somebody is there.
+    let is_left_alone = is_set && !window::is_own_server(vendor);
+    if !window::can_be_asked(vendor) || has_answered || is_left_alone {
         return ask_local_window(cx, resolved).await;
     }
-    let is_set = is_set(cx, &name);
     // What it answers is of no use where the window is set: nothing is loaded to find that out, or kept.
     let loading = if is_set { LoadPolicy::Avoided } else { LoadPolicy::Allowed };
     let (report, place) = ask_server(cx, resolved, loading).await?;
@@ -156,7 +167,7 @@ fn say_answer(
     report: ServerReport,
     place: &str,
 ) {
-    if let Some(text) = describe_window_answer(resolved, place, report.window) {
+    if let Some(text) = describe_window_answer(resolved, place, report) {
         cx.notify(&format!("note: {}", visible_text(&text)));
     }
 }
@@ -166,24 +177,32 @@ fn say_guess(cx: &InstallationContext, resolved: &ResolvedModel) -> anyhow::Resu
     let (model, window) = (&resolved.info.model, resolved.info.window);
     let is_guess = super::load_catalogue(cx)?.guesses_window(model);
     if is_guess && cx.windows.tells_guess(&model.to_string()) {
-        let text = format!(
-            "note: nothing is known of {model}: its window of {window} tokens is a guess; say what holds as \
-             `window` under [models.\"{model}\"] (`weir models {} --probe` asks the provider)",
-            resolved.vendor.name
-        );
-        cx.notify(&visible_text(&text));
+        cx.notify(&format!("note: {}", visible_text(&describe_guess(resolved, window))));
     }
     Ok(())
+}
+
+/// That a window is a guess, in a sentence.
+fn describe_guess(resolved: &ResolvedModel, window: u64) -> String {
+    let model = &resolved.info.model;
+    format!(
+        "nothing is known of {model}: its window of {window} tokens is a guess; say what holds as `window` \
+         under [models.\"{model}\"] (`weir models {} --probe` asks the provider)",
+        resolved.vendor.name
+    )
 }
 
 /// What a person should know of an answer, in a sentence.
 fn describe_window_answer(
     resolved: &ResolvedModel,
     place: &str,
-    window: WindowReport,
+    report: ServerReport,
 ) -> Option<String> {
-    let model = &resolved.info.model;
-    let more = window::how_to_raise(&resolved.vendor, &model.name);
+    if is_unknown(report) {
+        return Some(describe_guess(resolved, LOCAL_WINDOW));
+    }
+    let (model, window) = (&resolved.info.model, report.window);
+    let more = window::how_to_raise(&resolved.vendor, report.server, &model.name);
     let assumed = format!(
         "a window of {LOCAL_WINDOW} tokens is assumed for {model}, so that nothing is cut off unseen; for \
          more, {more}; or say what holds as `window` under [models.\"{model}\"]"
@@ -213,10 +232,11 @@ fn describe_window_answer(
 /// What is known of a local model, with the window that holds: what its server said, or little.
 pub(super) fn with_window(cx: &InstallationContext, mut resolved: ResolvedModel) -> ResolvedModel {
     let name = resolved.info.model.to_string();
-    if !window::can_be_asked(&resolved.vendor) || is_set(cx, &name) {
+    let (asked, is_own) = (window::can_be_asked(&resolved.vendor), resolved.vendor.is_own);
+    if is_set(cx, &name) || !(asked || is_own) {
         return resolved;
     }
-    let report = cx.windows.last_report(&name);
+    let report = cx.windows.last_report(&name).filter(|_| asked);
     let info = &mut resolved.info;
     if let Some(can) = report.and_then(|report| report.capabilities)
         && !is_able(cx, &name)
@@ -241,8 +261,9 @@ pub(super) fn with_window(cx: &InstallationContext, mut resolved: ResolvedModel)
 /// A usage error with what is needed, what there is, and how to have more.
 pub fn check_fits_window(cx: &InstallationContext, session: &SessionConfig) -> anyhow::Result<()> {
     let name = session.model.model.to_string();
-    let report = cx.windows.recent_report(&name).map(|report| report.window);
-    let Some(WindowReport::Holds { tokens, .. }) = report else {
+    let report = cx.windows.recent_report(&name);
+    let Some(ServerReport { window: WindowReport::Holds { tokens, .. }, server, .. }) = report
+    else {
         return Ok(());
     };
     let needed = session.standing_tokens().saturating_add(TALK_TOKENS_MIN);
@@ -250,7 +271,9 @@ pub fn check_fits_window(cx: &InstallationContext, session: &SessionConfig) -> a
         return Ok(());
     }
     let resolved = super::load_catalogue(cx)?.resolve_ref(&session.model.model);
-    let more = resolved.map(|known| window::how_to_raise(&known.vendor, &known.info.model.name));
+    let raise =
+        |known: ResolvedModel| window::how_to_raise(&known.vendor, server, &known.info.model.name);
+    let more = resolved.map(raise);
     Err(usage(format!(
         "{name} has a window of {tokens} tokens, and instructions and tools need about {needed} with \
          the least room for a conversation: what does not fit would be cut off unseen. For a larger \

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use weir_core::secret::Secret;
 
-use super::SearchOffer;
+use super::{SearchOffer, ServerKind};
 use crate::dialect::VendorQuirks;
 
 /// A vendor: a row of data.
@@ -38,6 +38,12 @@ pub struct Vendor {
     /// A server on this machine that is looked for when nothing is configured.
     #[serde(default)]
     pub local: bool,
+    /// It is not built in: the settings name it.
+    #[serde(skip)]
+    pub is_own: bool,
+    /// What its server is, where the settings say so.
+    #[serde(skip)]
+    pub server: Option<ServerKind>,
     /// Header that carries the key, where it is not the dialect's own.
     #[serde(default)]
     pub key_header: Option<String>,
@@ -121,4 +127,6 @@ pub struct VendorOverride {
     pub api_key_env: Option<String>,
     /// Headers that are sent with each request.
     pub headers: BTreeMap<String, Secret>,
+    /// What its server is, in a word of [`ServerKind::WORDS`]; without one it may be asked.
+    pub server: Option<String>,
 }

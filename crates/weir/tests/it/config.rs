@@ -91,6 +91,7 @@ fn c8_unknown_keys_and_wrong_types_are_errors_with_file_and_line() {
         ("[hooks]\nPreTolUse = []\n", 2, "PreToolUse"),
         ("\n[models.large]\nwindow = 5\n", 3, "provider/name"),
         ("[providers.acme]\ndialect = \"smoke\"\n", 2, "providers.acme.dialect"),
+        ("[providers.acme]\nserver = \"tgi\"\n", 2, "one of ollama, lmstudio, llama.cpp, vllm"),
         ("[providers.acme]\ndialect = \"gemini\"\nbase_url = \"ftp://x\"\n", 3, "https://HOST"),
     ] {
         let house = TestInstallation::new();

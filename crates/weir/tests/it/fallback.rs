@@ -101,9 +101,12 @@ fn v8_the_next_model_goes_on_and_the_next_run_begins_with_the_chosen_one() {
 #[test]
 fn v8_a_model_without_a_price_is_passed_over_under_a_cap() {
     let (first, second) = (refusing(), answering());
-    let rest = "[spending]\nday_usd = 5.0\n[routing]\nfallback = [\"free/m\", \"two/m\"]\n\
-         [providers.free]\ndialect = \"openai-chat\"\nbase_url = \"http://127.0.0.1:1/v1\"";
-    let house = house(&first, &second, rest);
+    let rest = format!(
+        "[spending]\nday_usd = 5.0\n[routing]\nfallback = [\"free/m\", \"two/m\"]\n\
+         [providers.free]\ndialect = \"openai-chat\"\nbase_url = \"http://{}/v1\"",
+        second.address()
+    );
+    let house = house(&first, &second, &rest);
     let said = house.run(&["run", "--output", "jsonl", "Hello."]);
     assert_eq!(said.status, 0, "{}{}", said.out, said.err);
     let told = facts(&said);
@@ -127,6 +130,21 @@ fn v8_a_fallback_where_nobody_answers_is_passed_over_and_nothing_is_condensed_fo
     assert_eq!((switched.len(), &switched[1]["model"]), (2, &json!("two/m")));
     assert!(of_kind(&told, "context.condensing").is_empty(), "{}", said.out);
     assert!(!said.err.contains("is assumed"), "no window is guessed for it: {}", said.err);
+}
+
+#[test]
+fn v8_r6_a_fallback_of_ones_own_where_nobody_answers_is_passed_over_too() {
+    let (first, second) = (refusing(), answering());
+    let rest = "[routing]\nfallback = [\"away/m\", \"two/m\"]\n\
+         [providers.away]\ndialect = \"openai-chat\"\nbase_url = \"http://127.0.0.1:1/v1\"";
+    let house = house(&first, &second, rest);
+    let said = house.run(&["run", "--output", "jsonl", "Hello."]);
+    assert_eq!(said.status, 0, "{}{}", said.out, said.err);
+    let told = facts(&said);
+    let switched = of_kind(&told, "model.switched");
+    let refused = switched[0]["refused"].as_str().expect("it is passed over");
+    assert!(refused.contains("nobody answers at http://127.0.0.1:1"), "{refused}");
+    assert_eq!((switched.len(), &switched[1]["model"]), (2, &json!("two/m")));
 }
 
 #[test]

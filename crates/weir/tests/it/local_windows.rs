@@ -476,8 +476,8 @@ fn r6_a_window_that_nobody_knows_is_said_to_be_a_guess() {
     );
     house.write(&house.user_config(), &provider);
     let (said, facts) = run(&house, "box/my-model");
-    assert_eq!((said.status, window(&facts)), (0, json!(128_000)), "{}", said.err);
-    let words = "nothing is known of box/my-model: its window of 128000 tokens is a guess";
+    assert_eq!((said.status, window(&facts)), (0, json!(4_096)), "{}", said.err);
+    let words = "nothing is known of box/my-model: its window of 4096 tokens is a guess";
     assert_eq!(said.err.matches(words).count(), 1, "{}", said.err);
     let known = format!("{provider}[models.\"box/my-model\"]\nwindow = 64000\n");
     house.write(&house.user_config(), &known);

@@ -37,8 +37,16 @@ const FORMAT: u32 = 1;
 const POSTGRES: &str = "postgres.backup";
 /// What is no data: the archives themselves, what only lives while a process does, and the list of what
 /// the keyring of this machine has, which is untrue on another one.
-const LEFT_OUT: [&str; 7] =
-    ["backups", "egress", "jobs", "trust.lock", "keys.lock", "config.lock", "keyring.toml"];
+const LEFT_OUT: [&str; 8] = [
+    "backups",
+    "egress",
+    "jobs",
+    "trust.lock",
+    "keys.lock",
+    "config.lock",
+    "refused-tools.lock",
+    "keyring.toml",
+];
 /// How the names of what is half done begin: it is no data.
 const HALF_DONE: &str = ".weir-backup-";
 /// What holds secrets that can be used.

@@ -18,8 +18,10 @@ use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::keys::KeySource;
 
+mod refused_tools;
 mod window;
 
+pub(crate) use refused_tools::forget_refused_tools;
 pub(crate) use window::WindowNotice;
 pub use window::check_fits_window;
 
@@ -339,8 +341,16 @@ fn connect_resolved_model(
             variable.unwrap_or_default()
         )));
     }
-    let info = Arc::new(window::with_window(cx, resolved).info);
-    http_model(endpoint, info, process_transport(cx)).map_err(|error| usage(error.to_string()))
+    let says_abilities = window::is_able(cx, &resolved.info.model.to_string());
+    let (info, address) = (window::with_window(cx, resolved).info, endpoint.base_url.clone());
+    // What a person says that a model can do holds, whatever its server said before.
+    let info = match says_abilities {
+        true => info,
+        false => refused_tools::with_refused_tools(cx, info, &address),
+    };
+    let model = http_model(endpoint, Arc::new(info), process_transport(cx))
+        .map_err(|error| usage(error.to_string()))?;
+    Ok(refused_tools::watch_model(cx, model, &address))
 }
 
 /// A scripted model is a file of this machine: a guest has the one that the installation names, and

@@ -7,6 +7,7 @@ use futures::future::join_all;
 use weir_core::model::{ModelInfo, ModelRef};
 use weir_providers::catalogue::{ModelCatalogue, Vendor};
 use weir_providers::probe::{self, FoundModel};
+use weir_providers::window;
 
 use crate::context::InstallationContext;
 use crate::models;
@@ -26,7 +27,8 @@ pub struct Row {
     pub offered: Option<bool>,
 }
 
-/// Asks endpoints that have a key, those of the settings, and local servers, all at once.
+/// Asks endpoints that have a key, those of the settings, and local servers, all at once. What was found out of
+/// their models before is forgotten.
 pub async fn ask(
     cx: &InstallationContext,
     catalogue: &ModelCatalogue,
@@ -38,6 +40,7 @@ pub async fn ask(
         let (endpoint, key) = models::vendor_endpoint(cx, catalogue, vendor)?;
         let is_configured = key.is_some() || !vendor.needs_key;
         if is_configured && !endpoint.base_url.is_empty() {
+            models::forget_refused_tools(cx, &vendor.name)?;
             asked.push((vendor.local, endpoint));
         }
     }
@@ -50,7 +53,13 @@ pub async fn ask(
                 None => Err(format!("no response from {}: is it running?", endpoint.base_url)),
             }
         } else {
-            probe::list_models(endpoint, &transport).await
+            let mut found = probe::list_models(endpoint, &transport).await;
+            if let Ok(found) = &mut found
+                && window::can_be_asked(&endpoint.vendor)
+            {
+                probe::ask_windows(endpoint, &transport, found).await;
+            }
+            found
         };
         (endpoint.vendor.name.clone(), found)
     });

@@ -39,6 +39,7 @@ mod meaning;
 mod memory;
 mod money;
 mod named_state;
+mod own_servers;
 mod phone;
 mod pictures;
 mod plugins;

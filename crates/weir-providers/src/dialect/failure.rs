@@ -149,6 +149,7 @@ const WORDINGS: &[(FailureClass, &[&str])] = &[
             // vLLM, llama.cpp, Ollama, OpenRouter.
             "requires --enable-auto-tool-choice",
             "requires --jinja",
+            "unsupported param: tools",
             "does not support tools",
             "no endpoints found that support tool use",
         ],

@@ -110,7 +110,8 @@ fn report_of(
 /// Newer versions say whether the template has a way to call tools; of older ones it is seen in the template.
 fn llamacpp_capabilities(props: &Value) -> Option<ModelCapabilities> {
     let template = |name: &str| props[name].as_str().filter(|text| !text.trim().is_empty());
-    let said = props["chat_template_caps"]["supports_tools"].as_bool();
+    let caps = &props["chat_template_caps"];
+    let said = caps["supports_tools"].as_bool().or(caps["supports_tool_calls"].as_bool());
     let tools = match (said, template("chat_template_tool_use")) {
         (Some(said), _) => said,
         (None, Some(_)) => true,
@@ -166,6 +167,7 @@ mod tests {
                 json!({ "chat_template": "{{ messages }}", "chat_template_tool_use": "{{ x }}" }),
                 Some(true),
             ),
+            (json!({ "chat_template_caps": { "supports_tool_calls": true } }), Some(true)),
             (json!({ "chat_template": " " }), None),
             (json!({ "chat_template": 7 }), None),
             (json!([]), None),

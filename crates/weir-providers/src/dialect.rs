@@ -136,8 +136,12 @@ pub trait RequestEncoder: Send {
     fn encode(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest;
     /// Which attachments it encodes as they are; in place of others stand words.
     fn accepted_media(&self) -> AttachmentSupport;
-    /// The body that was encoded last.
+    /// The body that was encoded last; empty once it was taken.
     fn last_body(&self) -> bytes::Bytes;
+    /// The same, to be sent. It is not kept: whoever sends again encodes again.
+    fn take_body(&mut self) -> bytes::Bytes {
+        self.last_body()
+    }
 }
 
 /// Turns the bytes of one reply into signals and, at the end, the reply. Sans I/O; any chunking

@@ -242,7 +242,9 @@ impl Conversation for HttpConversation {
         if let Some(reply) = self.shared.endpoint.missing_key() {
             return reply;
         }
-        let body = self.encoder.last_body();
+        // A server has a thousand replies under way at once: what was sent is not kept beside what is kept
+        // encoded (Q19).
+        let body = self.encoder.take_body();
         if body.is_empty() {
             return failed_reply(
                 FailureClass::InvalidRequest,

@@ -67,7 +67,7 @@ pub trait Conversation: Send {
         AttachmentSupport::default()
     }
 
-    /// Sends what was prepared last and waits for the whole reply. Never fails and never retries:
+    /// Sends what was prepared last, once, and waits for the whole reply. Never fails and never retries:
     /// what goes wrong is a `Reply::Failed` with its class. Dropping the future closes the
     /// connection. `signals` gets text as it arrives and must not be blocked on.
     async fn send(&mut self, signals: &SignalSink) -> ModelReply;

@@ -26,6 +26,8 @@ pub(crate) use pieces::{AssistantPart, CallResultPart, MediaRules, UserPart};
 
 /// What is said when the history gives the model nothing to answer.
 const NOTHING_NEW: &str = "Continue.";
+/// Bytes for which there is room after the first request of a conversation.
+const BODY_SPARE_BYTES: usize = 2 << 10;
 /// Stands for an assistant message of which nothing is left.
 const NOTHING_SAID: &str = "(no content)";
 
@@ -552,6 +554,10 @@ impl<R: RenderDialect> RequestEncoder for RequestBuffer<R> {
             });
         }
         self.extend(&request.history, &scene);
+        if !same_head {
+            // It grew by doubling; from now on a turn adds little.
+            self.body.shrink_to(self.body.len() + BODY_SPARE_BYTES);
+        }
         let kept = stable + common_prefix(&old, &self.body[stable..]);
         // Within what was kept, the place is still the end of a block.
         self.marked_before = self.marked_before.filter(|at| *at < kept);
@@ -565,6 +571,10 @@ impl<R: RenderDialect> RequestEncoder for RequestBuffer<R> {
 
     fn last_body(&self) -> Bytes {
         self.sent.clone()
+    }
+
+    fn take_body(&mut self) -> Bytes {
+        std::mem::take(&mut self.sent)
     }
 }
 

@@ -113,9 +113,13 @@ fn conversation(provider: &str, port: u16, idle_timeout_ms: u64) -> Box<dyn Conv
     let options = TransportOptions { idle_timeout_ms, ..TransportOptions::default() };
     let model = http_model(endpoint, Arc::new(resolved.info), ModelTransport::new(options));
     let mut conversation = model.unwrap_or_else(|error| panic!("{error}")).start_conversation();
+    prepare_hello(conversation.as_mut());
+    conversation
+}
+
+fn prepare_hello(conversation: &mut dyn Conversation) {
     let history = vec![Message::user(vec![MessageBlock::text("Hello?")])];
     conversation.prepare(&support::request("anthropic", history), &MediaMap::new());
-    conversation
 }
 
 async fn ask(provider: &str, behave: Behave) -> (ModelReply, Server) {
@@ -145,6 +149,7 @@ async fn v4_a_reply_is_streamed_and_the_connection_is_used_again() {
         }
     });
     for _ in 0..3 {
+        prepare_hello(conversation.as_mut());
         assert!(matches!(conversation.send(&signals).await, ModelReply::Whole { .. }));
     }
     assert!(text.lock().expect("not poisoned").starts_with("Hello, wörld"));
@@ -156,6 +161,19 @@ async fn v4_a_reply_is_streamed_and_the_connection_is_used_again() {
     assert!(head.contains("anthropic-version: 2023-06-01"));
     let (head, body) = requests[0].split_once("\r\n\r\n").expect("head and body");
     assert!(head.contains(KEY) && !body.contains(KEY));
+}
+
+#[tokio::test]
+async fn q19_what_was_sent_is_not_kept_and_not_sent_again_by_itself() {
+    let body = stream("anthropic/text");
+    let server =
+        serve(Behave::Answer(answer("200 OK", "content-type: text/event-stream\r\n", &body))).await;
+    let mut conversation = conversation("anthropic", server.port, 60_000);
+    let reply = conversation.send(&SignalSink::none()).await;
+    assert!(matches!(reply, ModelReply::Whole { .. }));
+    let (class, message, _) = failed(conversation.send(&SignalSink::none()).await);
+    assert_eq!(class, FailureClass::InvalidRequest, "{message}");
+    assert_eq!(server.requests.lock().expect("not poisoned").len(), 1);
 }
 
 #[tokio::test]

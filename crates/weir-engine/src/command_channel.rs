@@ -10,8 +10,9 @@ use crate::ports::ProgramStep;
 
 /// What faces send.
 pub(crate) enum LoopMessage {
-    /// A command, and where to say that it is durable.
-    Command(SessionCommand, oneshot::Sender<Result<(), EngineError>>),
+    /// A command, and where to say that it is durable. Apart: the channel of each session has room for many
+    /// messages from the start (Q19).
+    Command(Box<SessionCommand>, oneshot::Sender<Result<(), EngineError>>),
     /// A program wants steps made, and where to say that they were recorded or why not.
     Steps(CallId, Vec<ProgramStep>, oneshot::Sender<Result<(), String>>),
     /// Stop, if nothing is under way and nothing waits.
@@ -37,7 +38,7 @@ impl CommandSender {
     pub(crate) async fn send_command(&self, command: SessionCommand) -> Result<(), EngineError> {
         let sender = self.0.upgrade().ok_or(EngineError::Stopped)?;
         let (done, durable) = oneshot::channel();
-        let sent = sender.send(LoopMessage::Command(command, done)).await;
+        let sent = sender.send(LoopMessage::Command(Box::new(command), done)).await;
         sent.map_err(|_| EngineError::Stopped)?;
         drop(sender);
         durable.await.map_err(|_| EngineError::Stopped)?
@@ -60,5 +61,16 @@ impl CommandSender {
         sent.map_err(|_| stopped())?;
         drop(sender);
         recorded.await.map_err(|_| stopped())?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn q19_a_message_that_waits_for_a_session_is_small() {
+        let bytes = size_of::<LoopMessage>();
+        assert!(bytes <= 64, "{bytes} bytes for each of those that may wait");
     }
 }

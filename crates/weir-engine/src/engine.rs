@@ -338,7 +338,8 @@ impl SessionStart {
             time,
         });
         let opener = Arc::new(engine.clone());
-        let loop_ = SessionLoop {
+        // One place for all that a session is: each future around another would hold it anew (Q19).
+        let loop_ = Box::new(SessionLoop {
             submit: submit.clone(),
             workers: Workers::new(context.clone(), &options.model, opener),
             family: FamilySeat::take(context.resources.family.clone(), &self.session),
@@ -358,7 +359,7 @@ impl SessionStart {
             read: HashSet::new(),
             closing: false,
             behind: JoinSet::new(),
-        };
+        });
         let (ended, task) = spawn_session_loop(loop_, lease);
         let task = Some(task);
         SessionHandle { id, sender, hub, store, blobs, submit, ended, task }
@@ -367,7 +368,7 @@ impl SessionStart {
 
 /// Runs the loop as a task of its own, which says how it ended.
 fn spawn_session_loop(
-    loop_: SessionLoop,
+    loop_: Box<SessionLoop>,
     lease: Lease,
 ) -> (watch::Receiver<Option<Ended>>, JoinHandle<Result<(), EngineError>>) {
     let (over, ended) = watch::channel(None);
@@ -385,13 +386,24 @@ fn spawn_session_loop(
 
 /// The loop of a session, and what is put in order once it has ended. A bug in it ends this session
 /// and no other: whoever takes it up next finds it as its journal says.
-async fn to_the_end(loop_: SessionLoop, lease: Lease) -> Result<(), EngineError> {
+async fn to_the_end(loop_: Box<SessionLoop>, lease: Lease) -> Result<(), EngineError> {
     let (workers, config) = (loop_.workers.clone(), loop_.session.config().cloned());
     let result = AssertUnwindSafe(loop_.run()).catch_unwind().await.unwrap_or_else(|_| {
         workers.context.hub.close();
         workers.children.stop();
         Err(EngineError::Crashed)
     });
+    // Apart, so that a session at work keeps no room for it.
+    Box::pin(settle_ended(workers, config, lease, result)).await
+}
+
+/// What is put in order once the loop of a session has ended with `result`.
+async fn settle_ended(
+    workers: Workers,
+    config: Option<Arc<SessionConfig>>,
+    lease: Lease,
+    result: Result<(), EngineError>,
+) -> Result<(), EngineError> {
     workers.children.wait_until_ended().await;
     workers.context.parts.processes.end_all(&lease.session).await;
     if let Err(why) = workers.commands.settle_jobs().await {
@@ -410,4 +422,20 @@ async fn to_the_end(loop_: SessionLoop, lease: Lease) -> Result<(), EngineError>
     }
     result?;
     Ok(given_back?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that a task of this kind keeps as long as it lives.
+    fn future_bytes<A, B, F>(_task: impl Fn(A, B) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn q19_the_task_of_a_session_does_not_hold_it_again_in_each_future() {
+        let (task, session) = (future_bytes(to_the_end), size_of::<SessionLoop>());
+        assert!(task < session * 2, "{task} bytes around a loop of {session}");
+    }
 }

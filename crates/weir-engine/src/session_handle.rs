@@ -82,7 +82,7 @@ impl SessionHandle {
     /// The session has stopped, the store refused, or the command answers nothing that is open.
     pub async fn send_command(&self, command: SessionCommand) -> Result<(), EngineError> {
         let (done, answered) = oneshot::channel();
-        let message = LoopMessage::Command(command, done);
+        let message = LoopMessage::Command(Box::new(command), done);
         self.sender.send(message).await.map_err(|_| self.hub.silence_reason())?;
         let answer = tokio::select! {
             biased;

@@ -90,7 +90,7 @@ enum SessionWake {
 
 impl SessionLoop {
     /// Runs until it is closed and at rest, or the store refuses.
-    pub(crate) async fn run(mut self) -> Result<(), EngineError> {
+    pub(crate) async fn run(mut self: Box<Self>) -> Result<(), EngineError> {
         if self.session.run().is_none() && self.session.last_solved_run().is_some() {
             // The program may have ended before it looked at what the last run was good for.
             self.start_learning();
@@ -134,7 +134,7 @@ impl SessionLoop {
             match woken {
                 SessionWake::Worker(effect, outcome) => self.handle_outcome(effect, outcome),
                 SessionWake::Message(Some(LoopMessage::Command(command, done))) => {
-                    self.handle_command(command, done);
+                    self.handle_command(*command, done);
                 }
                 SessionWake::Message(Some(LoopMessage::Steps(of, steps, done))) => {
                     // A program that is gone waits for nothing.

@@ -15,7 +15,9 @@ use super::house::House;
 use super::used::ticks_time;
 
 mod model;
+mod pace;
 mod served;
+mod socket;
 mod sockets;
 
 use crate::served::person::Person;
@@ -172,7 +174,7 @@ async fn idle(
         Row::watched("Q18", "opening one", took.as_secs_f64() * 1e3 / count.max(1.0), "ms"),
     ];
     let mut working = sockets.take_first(load.idle / 100);
-    working.say_all("begin").await?;
+    working.say_all("begin")?;
     until_asked(model, load.idle / 100, Instant::now()).await?;
     model.begin_writing();
     let told = working.latencies(Duration::from_secs(u64::from(load.seconds)) + PATIENCE).await?;
@@ -190,7 +192,7 @@ async fn idle(
         served.memory()? / 1e6,
         "MB",
     ));
-    ensure!(sockets.all_open().await, "a socket was closed while it was idle");
+    ensure!(sockets.all_open(), "a socket was closed while it was idle");
     Ok(rows)
 }
 
@@ -210,7 +212,7 @@ async fn streaming(
     let began = Instant::now();
     let opened = used([Duration::ZERO; 2])?;
     let asked = model.asked.load(Ordering::SeqCst);
-    streams.say_all("go").await?;
+    streams.say_all("go")?;
     let asking = until_asked(model, asked + sessions.len(), began).await?;
     let [opening, _] = used(opened)?.map(|time| time.as_secs_f64() * 1e3);
     let unused = used([Duration::ZERO; 2])?;

@@ -1,17 +1,19 @@
 //! A model that writes at a fixed pace, and writes the time into what it says: each token is the
-//! moment at which it left.
+//! moment at which it left. One thread writes the tokens of all streams (`pace`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::pace::{self, PacedStream};
 
 /// Digits of a token: microseconds since 1970.
 pub(super) const DIGITS: usize = 16;
@@ -37,6 +39,8 @@ struct Pace {
     seconds: u32,
     /// Whether it may write: until then it has answered and thinks.
     may_write: watch::Receiver<bool>,
+    /// Who writes its tokens.
+    writer: Sender<PacedStream>,
 }
 
 impl Drop for PacedModel {
@@ -59,7 +63,8 @@ impl PacedModel {
         let asked = Arc::new(AtomicUsize::new(0));
         let counter = asked.clone();
         let may_write = watch::Sender::new(false);
-        let pace = Pace { rate, seconds, may_write: may_write.subscribe() };
+        let writer = pace::start_writer(Duration::from_secs(1) / rate)?;
+        let pace = Pace { rate, seconds, may_write: may_write.subscribe(), writer };
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (counter, pace) = (counter.clone(), pace.clone());
@@ -86,6 +91,7 @@ impl PacedModel {
 async fn talk(mut stream: TcpStream, asked: &AtomicUsize, mut pace: Pace) -> anyhow::Result<()> {
     stream.set_nodelay(true)?;
     let Pace { rate, seconds, .. } = pace;
+    let tokens = rate * seconds;
     let between = Duration::from_secs(1) / rate;
     loop {
         read_request(&mut stream).await?;
@@ -103,29 +109,22 @@ async fn talk(mut stream: TcpStream, asked: &AtomicUsize, mut pace: Pace) -> any
         pace.may_write.wait_for(|may| *may).await?;
         // Models do not write in step.
         let after = between.mul_f64((number % STEPS) as f64 / STEPS as f64);
-        let mut tick = interval_at(Instant::now() + after, between);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        for _ in 0..rate * seconds {
-            tick.tick().await;
-            stream.write_all(token(now_us()).as_bytes()).await?;
-        }
+        let (done, written) = oneshot::channel();
+        let own = stream.into_std()?;
+        own.set_nonblocking(false)?;
+        let paced = PacedStream { stream: own, left: tokens, due: Instant::now() + after, done };
+        pace.writer.send(paced).ok().context("nobody writes")?;
+        let own = written.await.context("the stream broke")?;
+        own.set_nonblocking(true)?;
+        stream = TcpStream::from_std(own)?;
         event(&mut stream, &json!({ "type": "content_block_stop", "index": 0 })).await?;
-        let usage = json!({ "output_tokens": rate * seconds });
+        let usage = json!({ "output_tokens": tokens });
         let end = json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" },
             "usage": usage });
         event(&mut stream, &end).await?;
         event(&mut stream, &json!({ "type": "message_stop" })).await?;
         stream.write_all(b"0\r\n\r\n").await?;
     }
-}
-
-/// The chunk of one token. Written by hand: the load must not cost what is to be measured.
-fn token(us: u64) -> String {
-    let event = format!(
-        "event: content_block_delta\ndata: {{\"type\":\"content_block_delta\",\"index\":0,\
-         \"delta\":{{\"type\":\"text_delta\",\"text\":\"T{us:0DIGITS$};\"}}}}\n\n"
-    );
-    format!("{:x}\r\n{event}\r\n", event.len())
 }
 
 async fn event(stream: &mut TcpStream, data: &Value) -> anyhow::Result<()> {

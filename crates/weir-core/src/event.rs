@@ -24,11 +24,11 @@ use crate::knowledge::skill::SkillNote;
 use crate::label::Label;
 use crate::message::MessageBlock;
 use crate::model::{FailureClass, StopReason, Usage};
-use crate::open_name::open_names;
 use crate::profile::{LimitName, PermissionMode};
 use crate::tool::{HandleWords, Inspection, PlanItem, ResultEffect};
 
 mod agents;
+mod alerts;
 mod asked;
 mod checkpoints;
 mod context;
@@ -43,6 +43,7 @@ mod shared;
 pub use crate::message::PromptNote;
 pub use crate::run_status::RunStatus;
 pub use agents::*;
+pub use alerts::{AlertName, AlertRaised};
 pub use asked::ApprovalRequested;
 pub use checkpoints::*;
 pub use context::*;
@@ -699,27 +700,6 @@ pub struct LimitReached {
     pub value: f64,
     /// The bound.
     pub max: f64,
-}
-
-open_names! {
-    /// What a protection saw.
-    pub enum AlertName {
-        /// A word of the prompt was about to leave: the run ends.
-        Canary = "canary",
-        /// A result gave the model orders and was withheld (G8 `screen`).
-        Injection = "injection",
-        /// A server counted far less than it was sent: it cut the rest off without a word (R6).
-        SilentCut = "silent_cut",
-    }
-}
-
-/// Something that a person should see.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AlertRaised {
-    /// What kind.
-    pub alert: AlertName,
-    /// What happened.
-    pub detail: String,
 }
 
 /// Why a run is to end early.

@@ -105,6 +105,9 @@ pub enum SessionCommand {
     /// Note what a helper model used that was asked beside all runs. From the program that asked it, never from a
     /// face.
     Helped(HelperAsked),
+    /// Note that a foreign server offers other tools than a person approved (R3): what differs, and what to do.
+    /// The same words are noted once. From whoever follows the servers, never from a face.
+    ToolsChanged(String),
     /// Note what is heard of a sub-agent. From the worker that follows it, never from a face.
     Agent(AgentNews),
 }

@@ -58,6 +58,7 @@ pub mod program;
 mod recipe;
 mod refused;
 mod sent;
+mod servers;
 #[cfg(test)]
 mod share_tests;
 mod snapshot;
@@ -171,6 +172,8 @@ pub struct Session {
     agreed: lasting::SingleAgreements,
     /// Alerts that have no fact of their own yet: kind and detail.
     alerts_due: VecDeque<(AlertName, String)>,
+    /// What was told of tools of servers that differ from what was approved (R3).
+    tool_changes: BTreeSet<String>,
     usage: Usage,
     #[serde(with = "snapshot::exact_sum")]
     cost: Option<f64>,
@@ -391,6 +394,7 @@ impl Session {
             leases: Vec::new(),
             agreed: lasting::SingleAgreements::default(),
             alerts_due: VecDeque::new(),
+            tool_changes: BTreeSet::new(),
             usage: Usage::default(),
             cost: Some(0.0),
             spent: SessionSpending::default(),

@@ -238,6 +238,7 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
         Event::LimitReached(f) => limit_reached(s, f),
         Event::AlertRaised(f) => {
             s.alerts_due.pop_front();
+            s.note_tools_change(f);
             if f.alert == AlertName::Canary
                 && let Some(run) = &mut s.run
             {

@@ -110,6 +110,7 @@ impl Session {
             SessionCommand::Restored(restored) => Some(restored.into()),
             SessionCommand::Merged(merged) => Some(merged.into()),
             SessionCommand::Helped(asked) => Some(asked.into()),
+            SessionCommand::ToolsChanged(detail) => self.tools_change_fact(detail),
             SessionCommand::Agent(news) => self.new_agent_fact(news),
         }
     }

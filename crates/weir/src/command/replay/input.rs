@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 use weir_core::effect::Effect;
-use weir_core::event::{AgentNews, CallFinished, CallProposed, CondenseReason, Event, SERVER};
+use weir_core::event::{
+    AgentNews, AlertName, CallFinished, CallProposed, CondenseReason, Event, SERVER,
+};
 use weir_core::ids::InputId;
 use weir_core::input::{
     ApprovalAnswer, EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput,
@@ -145,6 +147,9 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
             due.map_or(ReplayInput::Nothing, |turn| {
                 answer(EffectAnswer::Unaffordable { turn, limit, spent, max })
             })
+        }
+        Event::AlertRaised(f) if f.alert == AlertName::ToolsChanged => {
+            command(SessionCommand::ToolsChanged(f.detail.clone()))
         }
         Event::RunStarted(_)
         | Event::AlertRaised(_)

@@ -641,6 +641,9 @@ pub struct Effects {
     /// It asks a stronger model (`consult_flagship`), of which a run has few answers.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub consults: bool,
+    /// The foreign server for which it asks the session's model, in the server's words (R3).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<String>,
     /// Change of the agent itself: a question, another profile, a recipe, the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<AgentControl>,

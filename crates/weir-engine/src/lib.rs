@@ -116,6 +116,7 @@ mod recover;
 pub mod regular_file;
 pub mod relevance;
 pub mod rewind;
+mod sampling;
 pub mod scene;
 pub mod schedule;
 mod session_handle;

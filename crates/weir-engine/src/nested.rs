@@ -15,7 +15,9 @@ use weir_core::session::{CallState, Session};
 use weir_core::tool::{RawResult, ResultEffect};
 
 use crate::own_gates::ask_own_gates;
-use crate::ports::{CallPlan, NestedTools, NoNested, OwnGate, OwnGateCall, Tool, ToolContext};
+use crate::ports::{
+    CallPlan, NestedTools, NoModelPrompter, NoNested, OwnGate, OwnGateCall, Tool, ToolContext,
+};
 use crate::toolbox::Toolbox;
 
 /// What other tools would touch, for a call that is planned. It runs none.
@@ -161,7 +163,12 @@ impl NestedCalls {
             return Ok((RawResult::error(fails), given));
         }
         let given = label::of_result(&inspection.effects);
-        let cx = ToolContext { contents: Arc::new(plan.contents), ..cx.clone() };
+        // What a person agreed to is the outer call: nothing more is asked in its name.
+        let cx = ToolContext {
+            contents: Arc::new(plan.contents),
+            model_prompter: Arc::new(NoModelPrompter),
+            ..cx.clone()
+        };
         Ok((found.run(permit, &cx).await, given))
     }
 }

@@ -32,6 +32,14 @@ pub(crate) struct ProgramLine {
 }
 
 impl ProgramLine {
+    /// A line by which ends of steps are told, and the time in which persons are waited for.
+    pub(crate) fn new(
+        ends: mpsc::UnboundedSender<StepEnd>,
+        clock: Arc<PersonWaitClock>,
+    ) -> ProgramLine {
+        ProgramLine { ends, clock }
+    }
+
     /// A step is answered. A program that is over hears nothing.
     pub(crate) fn tell(&self, end: StepEnd) {
         let _ = self.ends.send(end);

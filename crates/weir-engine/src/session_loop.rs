@@ -30,7 +30,7 @@ use crate::hub::PublishedFact;
 use crate::ledger::JournalWriter;
 use crate::listening::start_listening;
 use crate::ports::{Conversation, HookMoment, Model, ProgramStep, RemoteCommand, StoreError};
-use crate::programs::{ProgramLine, ProgramRun};
+use crate::programs::ProgramLine;
 use crate::recipes;
 use crate::scene::SceneRequest;
 use crate::snapshots::SnapshotKeeper;
@@ -39,6 +39,7 @@ use crate::submit::InputSubmission;
 use crate::worker_context::WorkerContext;
 use crate::workers::{self, EncodingWork, PlannedContents, RunningCall, WorkerOutcome, Workers};
 
+mod foreign;
 mod letters;
 mod waiting;
 
@@ -85,6 +86,7 @@ enum SessionWake {
     Written(Result<(), StoreError>, Vec<PublishedFact>),
     Due,
     PauseChanged,
+    ServersChanged,
     Letters(Result<Vec<RemoteCommand>, StoreError>),
 }
 
@@ -115,6 +117,7 @@ impl SessionLoop {
         let store = self.context.parts.store.clone();
         let mut pause_changed = store.pause_changed();
         let mut mail = next_mail(store.clone(), self.context.session.clone(), HashSet::new());
+        let mut servers_changed = self.follow_servers();
         loop {
             self.start_what_is_owed();
             self.write_what_is_due();
@@ -129,6 +132,7 @@ impl SessionLoop {
                 message = self.messages.recv(), if !self.closing => SessionWake::Message(message),
                 () = wait_until_due(&self.context, next_write) => SessionWake::Due,
                 () = &mut pause_changed => SessionWake::PauseChanged,
+                () = &mut servers_changed, if !self.closing => SessionWake::ServersChanged,
                 letters = &mut mail, if !self.closing => SessionWake::Letters(letters),
             };
             match woken {
@@ -160,6 +164,10 @@ impl SessionLoop {
                     self.context.hub.publish(facts);
                 }
                 SessionWake::Due => (),
+                SessionWake::ServersChanged => {
+                    self.note_tool_changes();
+                    servers_changed = self.follow_servers();
+                }
                 SessionWake::Letters(letters) => {
                     letters?.into_iter().for_each(|letter| self.handle_remote_command(letter));
                     let read = self.read.clone();
@@ -270,7 +278,7 @@ impl SessionLoop {
     /// A program asks for steps.
     fn handle_steps(&mut self, of: CallId, steps: Vec<ProgramStep>) -> Result<(), String> {
         for ProgramStep { number, tool, input } in steps {
-            self.session.may_step(of, number, &input)?;
+            self.session.may_step(of, number, &tool, &input)?;
             let command = SessionCommand::Step { of, number, tool, input };
             self.handle(SessionInput::Command(command));
         }
@@ -585,22 +593,26 @@ impl SessionLoop {
         let about = workers::about_session(&self.session);
         let call = self.session.find_call(id)?.clone();
         let label = self.session.label_of_call(&call).clone();
-        let nests = workers.context.toolbox.get(&call.tool);
-        let nests = nests.is_some_and(|tool| tool.has_nested_calls());
+        let tool = workers.context.toolbox.get(&call.tool);
+        let nests = tool.as_ref().is_some_and(|tool| tool.has_nested_calls());
+        let asks = tool.is_some_and(|tool| tool.asks_model());
         let program = call.is_program().then(|| self.open_program(&call));
         let session = nests.then(|| Arc::new(self.session.clone()));
         let spawn = call.spawn_effect().is_some().then(|| self.spawn_parameters(&call));
-        let work =
-            RunningCall { permit, call, config, contents, about, label, session, program, spawn };
+        let prompter = asks.then(|| self.open_prompter(&call)).flatten();
+        let work = RunningCall {
+            permit,
+            call,
+            config,
+            contents,
+            about,
+            label,
+            session,
+            program,
+            prompter,
+            spawn,
+        };
         Some(Box::pin(workers.run(work, cancel)))
-    }
-
-    /// What a program is run with, and the way to it.
-    fn open_program(&mut self, call: &CallState) -> ProgramRun {
-        let sender = self.context.sender.clone();
-        let (run, line) = ProgramRun::of_call(&self.session, call, sender);
-        self.programs.insert(call.id, line);
-        run
     }
 
     /// The future that ends a call which is marked as started; none where it runs and is cancelled.

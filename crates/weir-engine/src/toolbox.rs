@@ -125,10 +125,11 @@ impl Toolbox {
         self.added.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    /// All of them: the built-in ones in the order of their list, then the others by name.
+    /// All that can be listed: the built-in ones in the order of their list, then the others by name.
     pub fn all_tools(&self) -> Vec<Arc<dyn Tool>> {
         let added = self.added.read().unwrap_or_else(PoisonError::into_inner);
-        self.built_in.tools.iter().chain(added.values()).cloned().collect()
+        let all = self.built_in.tools.iter().chain(added.values());
+        all.filter(|tool| tool.is_offered()).cloned().collect()
     }
 
     /// What a profile may see (T3): in the order of the list, so that prompts are stable.

@@ -32,7 +32,8 @@ use crate::media::DocumentConverter;
 use crate::nested::StepPlanner;
 use crate::planner;
 use crate::ports::{
-    Conversation, HookMoment, Model, NoPerson, NoPlugins, ProgramAccess, ProgressSink, ToolContext,
+    Conversation, HookMoment, Model, NoModelPrompter, NoPerson, NoPlugins, ProgramAccess,
+    ProgressSink, ToolContext,
 };
 use crate::recover::{self, ReconciledOutcome};
 use crate::scene::{self, NestedInstructions, SceneGatherer, SceneRequest};
@@ -186,6 +187,7 @@ impl Workers {
             nested: Arc::new(StepPlanner { toolbox: own.toolbox.clone() }),
             program: ProgramAccess::none(),
             person: Arc::new(NoPerson),
+            model_prompter: Arc::new(NoModelPrompter),
             bounds: Arc::new(SharedCallBounds(own.helper_bounds(Some(call.id)))),
             servers: own.servers.clone(),
             agents: Arc::new(self.sub_agents_of_call(call.id, config, None)),

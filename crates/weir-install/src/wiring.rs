@@ -397,8 +397,7 @@ async fn settle_session(
     let asked = Arc::new(mcp_ask::SessionModel::default());
     let servers = mcp::of_session(cx, &toolbox, &asked).await?;
     profile.profile = mcp::without_unnamed_servers(profile.profile, &profile.mcp_servers, &toolbox);
-    let before_calls = spending::model_under_caps(cx, wishes, model.clone(), "mcp")?;
-    asked.set_model(model.clone(), before_calls);
+    asked.set_model(model.clone());
     let chosen = SessionChoices { workspace, toolbox, profile, rules, model };
     let mut options = session_options_with(cx, wishes, kept, chosen)?;
     options.resources.servers = servers.map(|servers| servers as Arc<dyn McpServers>);

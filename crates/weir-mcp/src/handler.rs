@@ -21,10 +21,12 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
-use weir_core::model::Usage;
-use weir_engine::ports::{CallBounds, PersonPrompter, ProgressSink};
+use weir_core::tool::foreign;
+use weir_engine::ports::{ModelPrompter, PersonPrompter, ProgressSink};
 
-use crate::ports::{Elicitation, ElicitationOutcome, McpOptions, SamplingRequest};
+use crate::ports::{
+    Elicitation, ElicitationOutcome, McpOptions, SamplingRequest, SamplingRole, SamplingTurn,
+};
 use crate::spec::ServerSpec;
 use crate::text::visible_text;
 use crate::wire::ProtocolErrors;
@@ -44,11 +46,11 @@ const SAMPLE_TOKENS_MAX: u32 = 4_096;
 
 /// Something about a server that is not as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerChange {
+pub(crate) struct ServerChange {
     /// Name of the server.
-    pub server: String,
+    pub(crate) server: String,
     /// What changed: `tools`, `resources`, `prompts`, or `connection`.
-    pub what: &'static str,
+    pub(crate) what: &'static str,
 }
 
 /// A call of a session, as a server meets it while it works for that.
@@ -56,8 +58,8 @@ pub struct ServerChange {
 pub(crate) struct RequestCaller {
     /// Whom it may ask.
     pub(crate) person: Arc<dyn PersonPrompter>,
-    /// Under what bounds it may ask the model.
-    pub(crate) bounds: Arc<dyn CallBounds>,
+    /// By what it may ask the model.
+    pub(crate) model: Arc<dyn ModelPrompter>,
 }
 
 /// What a connection and whoever listens to its server share.
@@ -76,12 +78,8 @@ pub(crate) struct McpConnectionContext {
     samples: AtomicU32,
     /// Calls that are under way, the newest last.
     callers: Mutex<Vec<(u64, RequestCaller)>>,
-    /// Bounds of the newest call: what the server asks between calls is counted with the next one.
-    bounds: Mutex<Option<Arc<dyn CallBounds>>>,
-    /// Questions to a person that are open.
+    /// Questions to a person or the model that are open.
     asking: AtomicU32,
-    /// What answers of the model used and cost, until somebody counts it.
-    used: Mutex<Vec<(Usage, Option<f64>)>>,
 }
 
 struct ProgressListener {
@@ -106,9 +104,7 @@ impl McpConnectionContext {
             progress: Mutex::default(),
             samples: AtomicU32::new(0),
             callers: Mutex::default(),
-            bounds: Mutex::default(),
             asking: AtomicU32::new(0),
-            used: Mutex::default(),
         }
     }
 
@@ -125,15 +121,8 @@ impl McpConnectionContext {
         (ProgressGuard { shared: self.clone(), token }, beat)
     }
 
-    /// What answers of the model used and cost since this was asked last.
-    pub(crate) fn take_used(&self) -> Vec<(Usage, Option<f64>)> {
-        std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Lets the server ask for this call until the guard is dropped.
     pub(crate) fn attend_caller(self: &Arc<Self>, caller: RequestCaller) -> CallerGuard {
-        let bounds = caller.bounds.clone();
-        *self.bounds.lock().unwrap_or_else(PoisonError::into_inner) = Some(bounds);
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
         let id = callers.last().map_or(0, |(id, _)| id + 1);
         callers.push((id, caller));
@@ -146,18 +135,7 @@ impl McpConnectionContext {
         callers.last().map(|(_, caller)| caller.clone())
     }
 
-    /// Under what bounds the model is asked now; none: no call came yet.
-    fn bounds_now(&self) -> Option<Arc<dyn CallBounds>> {
-        let newest = self.newest_caller().map(|caller| caller.bounds);
-        newest.or_else(|| self.bounds.lock().unwrap_or_else(PoisonError::into_inner).clone())
-    }
-
-    /// What the model used for the server, to be counted with a call.
-    fn note_used(&self, used: Option<(Usage, Option<f64>)>) {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).extend(used);
-    }
-
-    /// Whether a person is being asked: meanwhile nobody waits for the server.
+    /// Whether a person or the model is being asked: meanwhile nobody waits for the server.
     pub(crate) fn is_asking(&self) -> bool {
         self.asking.load(Ordering::Acquire) > 0
     }
@@ -238,6 +216,9 @@ impl McpConnectionContext {
         let refuse = |why: &str| ErrorData::new(ErrorCode(-1), why.to_owned(), None);
         let sampler = self.options.sampler.as_ref().filter(|_| self.sampling);
         let sampler = sampler.ok_or_else(|| refuse("no server may ask the model here"))?;
+        // What is asked for no call is judged by no session's gate.
+        let caller = self.newest_caller();
+        let caller = caller.ok_or_else(|| refuse("the model can be asked while a call runs"))?;
         if self.samples.fetch_add(1, Ordering::Relaxed) >= SAMPLES_MAX {
             return Err(refuse("it has asked the model often enough"));
         }
@@ -247,27 +228,27 @@ impl McpConnectionContext {
             let text =
                 message_text(message).ok_or_else(|| refuse("only text can be asked here"))?;
             chars += text.chars().count();
-            messages.push((message.role == rmcp::model::Role::User, text));
+            let role = match message.role {
+                rmcp::model::Role::User => SamplingRole::User,
+                rmcp::model::Role::Assistant => SamplingRole::Assistant,
+            };
+            // What hides from whoever is asked about it must not reach the model either.
+            messages.push(SamplingTurn { role, text: visible_text(&text, SAMPLE_CHARS_MAX) });
         }
         if chars > SAMPLE_CHARS_MAX || messages.is_empty() {
             return Err(refuse("the question is empty or too long"));
         }
         let question = SamplingRequest {
-            server: self.server.clone(),
             system: visible_text(&request.system_prompt.unwrap_or_default(), QUESTION_CHARS_MAX),
             messages,
             tokens_max: request.max_tokens.min(SAMPLE_TOKENS_MAX),
         };
-        let sampled = match sampler.sample(question, self.bounds_now()).await {
-            Ok(sampled) => sampled,
-            Err(failed) => {
-                self.note_used(failed.used);
-                return Err(refuse(&failed.why));
-            }
-        };
-        self.note_used(Some((sampled.usage, sampled.cost_usd)));
-        let answer = SamplingMessage::assistant_text(sampled.text);
-        Ok(CreateMessageResult::new(answer, sampled.model).with_stop_reason("endTurn"))
+        let _asking = CountGuard::new(&self.asking);
+        let asked =
+            caller.model.ask_model(&foreign::sampling_name(&self.server), question.to_input());
+        let text = asked.await.map_err(|why| refuse(&why))?;
+        let answer = SamplingMessage::assistant_text(text);
+        Ok(CreateMessageResult::new(answer, sampler.model_name()).with_stop_reason("endTurn"))
     }
 }
 
@@ -429,3 +410,6 @@ impl ClientHandler for McpClientHandler {
         self.0.notify_change("prompts");
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,7 @@ use crate::handler::ServerChange;
 use crate::listing::ServerListing;
 use crate::pin::ServerPin;
 use crate::ports::McpOptions;
+use crate::sampling::SamplingTool;
 use crate::server::McpServer;
 use crate::spec::ServerSpec;
 use crate::state::ServerReport;
@@ -28,7 +29,8 @@ const CHANGES_MAX: usize = 256;
 /// All servers of a session.
 pub struct McpHub {
     servers: BTreeMap<String, Arc<McpServer>>,
-    changes: broadcast::Sender<ServerChange>,
+    /// What a server said of itself since somebody looked.
+    changes: tokio::sync::Mutex<broadcast::Receiver<ServerChange>>,
 }
 
 impl McpHub {
@@ -40,7 +42,7 @@ impl McpHub {
         options: McpOptions,
     ) -> McpHub {
         let options = Arc::new(options);
-        let changes = broadcast::Sender::new(CHANGES_MAX);
+        let (changes, heard) = broadcast::channel(CHANGES_MAX);
         let mut servers = BTreeMap::new();
         for spec in specs {
             let name = spec.name.clone();
@@ -56,7 +58,7 @@ impl McpHub {
             let server = McpServer::new(spec, pin, options.clone(), changes.clone());
             servers.insert(name, Arc::new(server));
         }
-        McpHub { servers, changes }
+        McpHub { servers, changes: tokio::sync::Mutex::new(heard) }
     }
 
     /// Starts every approved server, all at once. One that fails holds up no other.
@@ -66,11 +68,14 @@ impl McpHub {
         self.server_reports()
     }
 
-    /// The approved tools of all servers whose declaration is the approved one, by name. Known
-    /// without starting any.
+    /// The approved tools of all servers whose declaration is the approved one, by name, and what stands for
+    /// the questions of those that may ask the model. Known without starting any.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: BTreeMap<String, Arc<dyn Tool>> = BTreeMap::new();
         for server in self.servers.values().filter(|server| server.closed_reason().is_none()) {
+            if let Some(asks) = SamplingTool::of_server(server) {
+                tools.insert(asks.spec().name.clone(), Arc::new(asks));
+            }
             let listed = server.pin.iter().flat_map(|pin| &pin.listing.tools);
             for (name, tool) in listed {
                 let ours = foreign::foreign_tool_name(&server.spec.name, name);
@@ -165,12 +170,6 @@ impl McpHub {
         server.open_connection().await.map(drop)
     }
 
-    /// What changes from now on: lists that a server says are others, connections that came and
-    /// went.
-    pub fn subscribe_changes(&self) -> broadcast::Receiver<ServerChange> {
-        self.changes.subscribe()
-    }
-
     /// Ends all of them, and waits until they have.
     pub async fn close(&self) {
         join_all(self.servers.values().map(|server| server.close())).await;
@@ -198,6 +197,31 @@ impl McpServers for McpHub {
 
     fn is_contained(&self, server: &str) -> bool {
         self.find_server(server).is_ok_and(|server| server.spec.is_contained())
+    }
+
+    fn take_tool_changes(&self) -> Vec<String> {
+        self.servers.values().filter_map(|server| server.take_tool_change()).collect()
+    }
+
+    async fn tools_changed(&self) {
+        let mut changes = self.changes.lock().await;
+        loop {
+            let changed = match changes.recv().await {
+                Ok(ServerChange { server, what: "tools" | "connection" }) => vec![server],
+                Ok(_) => continue,
+                // Too many at once: whoever it was is among all of them.
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    self.servers.keys().cloned().collect()
+                }
+                Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
+            };
+            for server in changed.iter().filter_map(|name| self.servers.get(name)) {
+                server.look_if_stale().await;
+                if server.has_tool_change() {
+                    return;
+                }
+            }
+        }
     }
 
     async fn read_server(&self, server: &str, what: ServerRead, cx: &ToolContext) -> RawResult {

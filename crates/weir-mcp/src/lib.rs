@@ -10,6 +10,7 @@
 #![warn(missing_docs)]
 
 mod auth;
+mod changes;
 mod connect;
 mod declared;
 mod handler;
@@ -22,6 +23,7 @@ mod ports;
 mod propose;
 mod read;
 mod result;
+mod sampling;
 mod schema;
 mod server;
 mod spec;
@@ -35,14 +37,13 @@ pub use declared::{
     DeclarationSource, DeclaredTool, ShippedDeclaration, ToolDeclarations, check_tool_pattern,
     is_literal_tool_name,
 };
-pub use handler::ServerChange;
 pub use hub::McpHub;
 pub use listing::{ListedTool, ServerListing, TOOLS_MAX};
 pub use pin::{DifferenceKind, PinDifference, ServerIdentity, ServerPin, in_words};
 pub use ports::{
     Authorizer, Elicitation, ElicitationHandler, ElicitationOutcome, LaunchedProcess, McpOptions,
-    Sampler, SamplingFailure, SamplingRequest, SamplingResult, ServerLauncher, ServerProcess,
-    TokenStore,
+    Sampler, SamplingFailure, SamplingRequest, SamplingResult, SamplingRole, SamplingTurn,
+    ServerLauncher, ServerProcess, TokenStore,
 };
 pub use propose::{DeclarationProposal, declaration_toml, propose_declaration};
 pub use spec::{

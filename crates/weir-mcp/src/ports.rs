@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use weir_core::model::Usage;
@@ -126,24 +127,49 @@ pub trait ElicitationHandler: Send + Sync {
     ) -> ElicitationOutcome;
 }
 
-/// A question of a server to the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A question of a server to the model: the input of the call that it becomes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SamplingRequest {
-    /// Name of the server that asks.
-    pub server: String,
     /// What it wants the model to be told first: foreign.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub system: String,
-    /// The conversation, foreign: whose words (true: the user's side), and the words.
-    pub messages: Vec<(bool, String)>,
+    /// The conversation, foreign.
+    pub messages: Vec<SamplingTurn>,
     /// Most tokens of the answer.
     pub tokens_max: u32,
+}
+
+impl SamplingRequest {
+    /// As arguments of a call.
+    pub(crate) fn to_input(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// A message of such a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SamplingTurn {
+    /// Whose words it is meant to be.
+    pub role: SamplingRole,
+    /// The words.
+    pub text: String,
+}
+
+/// A side of such a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SamplingRole {
+    /// Who asks.
+    User,
+    /// The model.
+    Assistant,
 }
 
 /// An answer of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SamplingResult {
-    /// Name of the model, as `provider/name`.
-    pub model: String,
     /// The reply as text.
     pub text: String,
     /// Tokens that the answer used.
@@ -155,24 +181,28 @@ pub struct SamplingResult {
 /// Why there is no answer of the model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SamplingFailure {
-    /// The reason, for the server.
+    /// The reason, for people.
     pub why: String,
     /// Tokens that were used all the same, and what they cost where the price is known; none: nothing that is
     /// charged for.
     pub used: Option<(Usage, Option<f64>)>,
 }
 
-/// Answers questions of servers with a model: without tools, without history, bounded, and counted
-/// to the session.
+/// Answers questions of servers with a model: without tools, without history, bounded. Called for a call that
+/// the gate of its session let pass, and for nothing else.
 #[async_trait]
 pub trait Sampler: Send + Sync {
-    /// Asks under these bounds, which are those of a call; none: no call of a session came to the server yet.
+    /// Name of the model that answers, as `provider/name`.
+    fn model_name(&self) -> String;
+
+    /// Asks for `server` under these bounds, which are those of the call.
     ///
     /// # Errors
     /// Why there is no answer.
     async fn sample(
         &self,
+        server: &str,
         question: SamplingRequest,
-        bounds: Option<Arc<dyn CallBounds>>,
+        bounds: Arc<dyn CallBounds>,
     ) -> Result<SamplingResult, SamplingFailure>;
 }

@@ -1,14 +1,15 @@
 //! One server of a session: how it stands against what a person approved, its connection while it
 //! has one, and when it is tried again. Not here: the protocol, and what a call may do.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{CallToolResult, JsonObject};
 use tokio::sync::broadcast;
 use weir_core::ids::Timestamp;
-use weir_core::model::Usage;
 
+use crate::changes::describe_tool_changes;
 use crate::connect::{
     HandshakeMode, NotConnected, RequestFailure, RequestScope, ServerConnection, connect_server,
     wants_sign_in,
@@ -16,7 +17,7 @@ use crate::connect::{
 use crate::handler::{McpConnectionContext, ServerChange};
 use crate::listing::ServerListing;
 use crate::pin::{DifferenceKind, PinDifference, ServerPin, in_words};
-use crate::ports::McpOptions;
+use crate::ports::{McpOptions, Sampler};
 use crate::spec::ServerSpec;
 use crate::state::{ServerReport, ServerState};
 
@@ -26,6 +27,8 @@ const BACKOFF_MS: u64 = 500;
 const BACKOFF_MS_MAX: u64 = 60_000;
 /// How often somebody signs in for one call: each time the server may want more.
 const SIGN_INS_MAX: usize = 3;
+/// So many changes of one server are told: of one that goes on changing nothing more is learned.
+const CHANGES_TOLD_MAX: usize = 10;
 /// A call waits so long for the next try; beyond it fails at once.
 const PATIENCE_MS: u64 = 3_000;
 
@@ -38,6 +41,8 @@ struct ServerSnapshot {
     /// What it said when it was asked last.
     listing: Option<Arc<ServerListing>>,
     differences: Vec<PinDifference>,
+    /// What of that the session was told.
+    told: BTreeSet<String>,
     errors: String,
 }
 
@@ -442,12 +447,41 @@ impl McpServer {
         }
     }
 
-    /// What the model was asked by this server used and cost since this was asked last.
-    pub(crate) async fn take_used(&self) -> Vec<(Usage, Option<f64>)> {
-        match &*self.link.lock().await {
-            ConnectionState::Up { connection, .. } => connection.shared.take_used(),
-            ConnectionState::Down { .. } => Vec::new(),
+    /// Who answers its questions to the model; none: it may not ask.
+    pub(crate) fn sampler(&self) -> Option<&Arc<dyn Sampler>> {
+        self.options.sampler.as_ref().filter(|_| self.spec.sampling)
+    }
+
+    /// Asks again what it offers, where it runs and said that its list is another. It is not started for that,
+    /// and what fails shows at its next call.
+    pub(crate) async fn look_if_stale(&self) {
+        let link = self.link.lock().await;
+        if let ConnectionState::Up { connection, .. } = &*link
+            && !connection.is_gone()
+            && connection.shared.stale.load(Ordering::Acquire)
+            && let Err(why) = self.look_again(connection).await
+        {
+            tracing::debug!(why, "a changed list could not be read");
         }
+    }
+
+    /// Whether [`McpServer::take_tool_change`] has anything.
+    pub(crate) fn has_tool_change(&self) -> bool {
+        self.untold_change(&self.lock_snapshot()).is_some()
+    }
+
+    /// What of its tools is not as it was approved, and what to do, where that was not told yet.
+    pub(crate) fn take_tool_change(&self) -> Option<String> {
+        let mut known = self.lock_snapshot();
+        let words = self.untold_change(&known)?;
+        known.told.insert(words.clone());
+        Some(words)
+    }
+
+    fn untold_change(&self, known: &ServerSnapshot) -> Option<String> {
+        let words = describe_tool_changes(&self.spec.name, &known.differences)?;
+        let is_new = !known.told.contains(&words) && known.told.len() < CHANGES_TOLD_MAX;
+        is_new.then_some(words)
     }
 
     /// A call went well: what failed before is forgotten.

@@ -8,8 +8,8 @@ use serde_json::Value;
 use weir_core::governance::Permit;
 use weir_core::safe_text::visible_text;
 use weir_core::tool::{
-    ActKind, EffectClass, Effects, PathAccess, PathEffect, QueryEffect, RawResult, ResultEffect,
-    ToolDeclaration, ToolGroup, ToolSpec, foreign,
+    ActKind, EffectClass, Effects, PathAccess, PathEffect, QueryEffect, RawResult, ToolDeclaration,
+    ToolGroup, ToolSpec, foreign,
 };
 use weir_engine::ports::{CallPlan, Tool, ToolContext};
 
@@ -146,6 +146,10 @@ impl Tool for ForeignTool {
         }
     }
 
+    fn asks_model(&self) -> bool {
+        self.server.sampler().is_some()
+    }
+
     async fn plan_call(&self, input: &Value, cx: &ToolContext) -> CallPlan {
         let server = &self.server.spec.name;
         let mut effects = self.declared_effects(input);
@@ -172,7 +176,7 @@ impl Tool for ForeignTool {
         };
         let hard_ms = cx.timeout_ms;
         let idle_ms = self.server.spec.timeouts.call_ms.unwrap_or(hard_ms).min(hard_ms);
-        let caller = RequestCaller { person: cx.person.clone(), bounds: cx.bounds.clone() };
+        let caller = RequestCaller { person: cx.person.clone(), model: cx.model_prompter.clone() };
         let (cancel, progress, caller) = (&cx.cancel, &cx.progress, Some(&caller));
         let way = RequestScope { cancel, progress, caller, idle_ms, hard_ms };
         let called = self.server.call_tool(&self.name, arguments, &way).await;
@@ -186,8 +190,11 @@ impl Tool for ForeignTool {
         };
         raw.typed =
             self.declared.as_ref().map(|declared| declared.gives.clone()).unwrap_or_default();
-        let used = self.server.take_used().await.into_iter();
-        raw.news.extend(used.map(|(usage, cost_usd)| ResultEffect::Used { usage, cost_usd }));
+        // What the server said of its list while the call ran is told with the call.
+        tokio::select! {
+            () = self.server.look_if_stale() => (),
+            () = cx.cancel.cancelled() => (),
+        }
         raw
     }
 }

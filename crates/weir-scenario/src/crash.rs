@@ -413,6 +413,12 @@ impl Tool for CrashTool {
     fn spec(&self) -> &ToolSpec {
         self.inner.spec()
     }
+    fn asks_model(&self) -> bool {
+        self.inner.asks_model()
+    }
+    fn is_offered(&self) -> bool {
+        self.inner.is_offered()
+    }
     async fn plan_call(&self, input: &Value, cx: &ToolContext) -> CallPlan {
         self.inner.plan_call(input, cx).await
     }

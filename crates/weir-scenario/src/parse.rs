@@ -100,6 +100,8 @@ pub struct Setup {
     pub hooks: Vec<(String, String, String)>,
     /// Tools of foreign servers.
     pub server_tools: Vec<crate::servers::ForeignToolSetup>,
+    /// What is heard of their lists at the first use of one, in each life of the program.
+    pub tool_changes: Vec<String>,
     /// A judge model must agree to each action.
     pub validate: bool,
     /// A judge model reads foreign content.
@@ -352,6 +354,7 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
         "server-tool" => {
             setup.server_tools.push(crate::servers::ForeignToolSetup::parse(&unescape(rest))?);
         }
+        "tools-changed" => setup.tool_changes.push(rest.into()),
         "picture" => {
             let (words, answer) = rest.split_once("=> ").context("picture WORDS => ANSWER")?;
             setup.pictures.push((words.trim().into(), answer.trim().into()));

@@ -1,7 +1,8 @@
 //! Tools of foreign servers in a scenario: declared as a person would declare them, and answering what the
-//! scenario says. Not here: the protocol, which `weir-mcp` speaks and outside judges test.
+//! scenario says; what they ask the model, and what is heard of their lists. Not here: the protocol, which
+//! `weir-mcp` speaks and outside judges test.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
@@ -12,7 +13,7 @@ use weir_core::tool::{
     ActKind, EffectClass, Effects, RawResult, ToolDeclaration, ToolGroup, ToolSpec, foreign,
 };
 use weir_engine::engine::SessionOptions;
-use weir_engine::ports::{CallPlan, Tool, ToolContext};
+use weir_engine::ports::{CallPlan, McpServers, ServerRead, Tool, ToolContext};
 use weir_engine::toolbox::Toolbox;
 
 use crate::crash::{CrashPoint, CrashTool};
@@ -28,7 +29,8 @@ pub struct ForeignToolSetup {
 }
 
 impl ForeignToolSetup {
-    /// `SERVER TOOL DECLARATION => ANSWER`; an answer that begins with `fails ` is a failure.
+    /// `SERVER TOOL DECLARATION => ANSWER`; an answer that begins with `fails ` is a failure, one that begins
+    /// with `asks ` is what the model answered to the rest of it (R3).
     ///
     /// # Errors
     /// It does not read so.
@@ -40,6 +42,11 @@ impl ForeignToolSetup {
         let declared = serde_json::from_str(words.next().context(how)?).context(how)?;
         let (server, name, answer) = (server.to_owned(), name.to_owned(), answer.to_owned());
         Ok(ForeignToolSetup { server, name, declared, answer })
+    }
+
+    /// What the server asks the model while its call runs.
+    fn asked(&self) -> Option<&str> {
+        self.answer.strip_prefix("asks ")
     }
 
     fn acts_on_others(&self) -> bool {
@@ -57,12 +64,20 @@ pub(crate) fn bind_server_tools(
     toolbox: &Arc<Toolbox>,
     options: &mut SessionOptions,
 ) -> anyhow::Result<()> {
+    if !setup.tool_changes.is_empty() {
+        let untold = Mutex::new(setup.tool_changes.clone());
+        options.resources.servers = Some(Arc::new(ScriptedServers { untold }));
+    }
     if setup.server_tools.is_empty() {
         return Ok(());
     }
     let toolbox = options.resources.toolbox.clone().unwrap_or_else(|| Arc::new(toolbox.copy()));
     let tools = Arc::make_mut(&mut options.config.tools);
     for declared in &setup.server_tools {
+        if declared.asked().is_some() {
+            let inner = Arc::new(ScriptedSampling::of_server(&declared.server));
+            toolbox.add(Arc::new(CrashTool { inner, point: point.clone() }))?;
+        }
         let inner = Arc::new(ScriptedServerTool::new(declared.clone()));
         let tool: Arc<dyn Tool> = Arc::new(CrashTool { inner, point: point.clone() });
         tools.push(tool.spec().clone());
@@ -116,11 +131,87 @@ impl Tool for ScriptedServerTool {
         CallPlan::new(class, effects, summary)
     }
 
-    async fn run(&self, _: Permit, _: &ToolContext) -> RawResult {
+    fn asks_model(&self) -> bool {
+        self.setup.asked().is_some()
+    }
+
+    async fn run(&self, _: Permit, cx: &ToolContext) -> RawResult {
+        if let Some(question) = self.setup.asked() {
+            let name = foreign::sampling_name(&self.setup.server);
+            let input = json!({ "messages": [{ "role": "user", "text": question }],
+                "tokens_max": 100 });
+            return RawResult::ok(match cx.model_prompter.ask_model(&name, input).await {
+                Ok(text) => format!("the model said: {text}"),
+                Err(why) => format!("no answer: {why}"),
+            });
+        }
         let raw = match self.setup.answer.strip_prefix("fails ") {
             Some(why) => RawResult::error(why),
             None => RawResult::ok(self.setup.answer.clone()),
         };
         RawResult { typed: self.setup.declared.gives.clone(), ..raw }
+    }
+}
+
+/// What a server asks the model, as a call; the model's answer is always the same.
+struct ScriptedSampling {
+    server: String,
+    spec: ToolSpec,
+}
+
+impl ScriptedSampling {
+    fn of_server(server: &str) -> ScriptedSampling {
+        let (name, schema) = (foreign::sampling_name(server), json!({ "type": "object" }));
+        let spec = ToolSpec {
+            poll: true,
+            ..ToolSpec::new(name, "Asks the model.", ToolGroup::Mcp, schema)
+        };
+        ScriptedSampling { server: server.to_owned(), spec }
+    }
+}
+
+#[async_trait]
+impl Tool for ScriptedSampling {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn is_offered(&self) -> bool {
+        false
+    }
+
+    async fn plan_call(&self, input: &Value, _: &ToolContext) -> CallPlan {
+        let effects = Effects {
+            samples: Some(self.server.clone()),
+            reads_from: vec![format!("mcp:{}", self.server)],
+            ..Effects::default()
+        };
+        let asked = input["messages"][0]["text"].as_str().unwrap_or_default();
+        let summary = format!("The server {} asks the model: {asked}", self.server);
+        CallPlan::new(EffectClass::Read, effects, summary)
+    }
+
+    async fn run(&self, _: Permit, _: &ToolContext) -> RawResult {
+        RawResult::ok("42")
+    }
+}
+
+/// Servers of which only one thing is known: what of their lists is to be told.
+struct ScriptedServers {
+    untold: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl McpServers for ScriptedServers {
+    fn server_states(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    fn take_tool_changes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn read_server(&self, _: &str, _: ServerRead, _: &ToolContext) -> RawResult {
+        RawResult::error("Nothing is read of it here.")
     }
 }

@@ -33,6 +33,7 @@ mod own;
 mod paths;
 mod repetition;
 mod rules;
+mod sampling;
 mod spawn;
 mod switch;
 #[cfg(test)]
@@ -66,6 +67,7 @@ pub const GATES: &[&dyn Gate] = &[
     &switch::SwitchGate,
     &spawn::SpawnGate,
     &enable::EnableGate,
+    &sampling::SamplingGate,
     &labels::LabelsGate,
     &unknown::UnknownGate,
     &hooks::HooksGate,

@@ -29,6 +29,8 @@ open_names! {
         Spawn = "spawn",
         /// Switching something of others on.
         Enable = "enable",
+        /// Questions of foreign servers to the model.
+        Sampling = "sampling",
         /// The flow table.
         Labels = "labels",
         /// Calls whose outcome is unknown.

@@ -16,7 +16,6 @@ use crate::tool::AgentControl;
 use super::apply::task_list;
 use super::call::{CallStage, OpenApproval};
 use super::calls::answer_result;
-use super::program::{PROGRAM_END, PROGRAM_OVER};
 use super::{CallState, RunPhase, RunState, Session, TurnStage, TurnState, limits};
 
 impl Session {
@@ -184,7 +183,10 @@ fn step_fact(session: &Session, run: &RunState, turn: &TurnState, now: Timestamp
     for step in turn.open_steps(session) {
         let ready = matches!(step.stage, CallStage::Ready(_));
         let event = match turn.is_left_over(step) {
-            true => settle_call(session, step, PROGRAM_END, PROGRAM_OVER),
+            true => {
+                let (by, text) = turn.leftover_words(step);
+                settle_call(session, step, by, text)
+            }
             false if ready && step.failure_text().is_none() && running >= cap => None,
             false => call_fact(session, run, step, now),
         };

@@ -414,7 +414,9 @@ pub fn keeps_answer(effects: &Effects, carries: bool) -> bool {
         !effects.commands.is_empty() || !effects.jobs.is_empty() || !effects.paths.is_empty();
     let steers =
         effects.control.is_some() || !effects.remembers.is_empty() || effects.brain.is_some();
-    !effects.opens && !of_workspace && !steers && (comes_from_others || passes_on)
+    // What a server asked the model goes to that server, which must be able to read it (R3).
+    let goes_back = effects.samples.is_some();
+    !effects.opens && !of_workspace && !steers && !goes_back && (comes_from_others || passes_on)
 }
 
 #[cfg(test)]

@@ -3,6 +3,10 @@
 //! over. Not here: the stages that a step has as any call has them (`call`, `calls`, `derive`), and
 //! running the code.
 //!
+//! What a foreign server asks the model while its call runs is a step of that call in the same way (R3). Such
+//! a step is chosen by the server, so its words are foreign, and it carries nothing that stands beside the
+//! context.
+//!
 //! A program has a label of its own that floats: from the fact on that ends a step, what the step gave
 //! is in the program's hands, so every step that is asked for later was chosen by it (Z1). The
 //! label of the session takes it in when the program gives its own result to the model.
@@ -21,7 +25,7 @@ use crate::label::Label;
 use crate::message::plain_text;
 use crate::model::{NESTING_MAX, nests_too_deep};
 use crate::recipe::plan::StepOutput;
-use crate::tool::{EffectClass, Inspection};
+use crate::tool::{EffectClass, Inspection, foreign};
 
 use super::{CallStage, CallState, RunPhase, Session, TurnStage, TurnState};
 
@@ -55,6 +59,10 @@ pub struct StepEnd {
 pub(super) const PROGRAM_END: &str = "the end of its program";
 /// What stands in place of a step that its program did not wait for.
 pub(super) const PROGRAM_OVER: &str = "Not run: its program has ended.";
+/// Who answers what still asks about a server's question to the model when its call is over.
+pub(super) const SERVER_CALL_END: &str = "the end of the server's call";
+/// What stands in place of a question for whose answer nobody waits.
+pub(super) const SERVER_CALL_OVER: &str = "Not asked: the call of the server has ended.";
 
 /// Why a program is ended that asks for more than `most` steps.
 pub fn too_many_steps(most: u32) -> String {
@@ -100,6 +108,16 @@ impl TurnState {
         self.calls.iter().any(|call| Some(call.id) == of && call.is_done())
     }
 
+    /// Who ends such a step, and what stands in its place.
+    pub(super) fn leftover_words(&self, step: &CallState) -> (&'static str, &'static str) {
+        let of = step.program();
+        let mut outer = self.calls.iter().filter(|call| Some(call.id) == of);
+        match outer.any(|call| call.is_asked_by_server(&step.tool)) {
+            true => (SERVER_CALL_END, SERVER_CALL_OVER),
+            false => (PROGRAM_END, PROGRAM_OVER),
+        }
+    }
+
     /// What the answered steps of a program gave.
     pub(super) fn program_label(&self, of: CallId) -> Label {
         let mut label = Label::default();
@@ -113,6 +131,12 @@ impl TurnState {
 }
 
 impl CallState {
+    /// Whether a step of it by `tool` is a question of its foreign server to the model. A program's step is
+    /// none, whatever it is called.
+    fn is_asked_by_server(&self, tool: &str) -> bool {
+        !self.is_program() && foreign::is_sampling_of(&self.tool, tool)
+    }
+
     /// The program that asked for it, where it is a step.
     pub(super) fn program(&self) -> Option<CallId> {
         self.step.as_ref().map(|place| place.of)
@@ -140,6 +164,13 @@ impl Session {
     /// all that the session has, since a program names them by itself.
     pub(super) fn callable_by(&self, call: &CallState) -> Cow<'_, BTreeSet<String>> {
         match (&call.step, &self.config) {
+            (Some(place), _)
+                if self
+                    .find_call(place.of)
+                    .is_some_and(|outer| outer.is_asked_by_server(&call.tool)) =>
+            {
+                Cow::Owned(BTreeSet::from([call.tool.clone()]))
+            }
             (Some(_), Some(config)) => {
                 Cow::Owned(config.deferred.iter().map(|tool| tool.name.clone()).collect())
             }
@@ -179,15 +210,22 @@ impl Session {
         Some((place.of, StepEnd { number, ok, text: text.text, summary }))
     }
 
-    /// Why a program may not ask for its next step.
+    /// Why a program may not ask for its next step, by `tool`; or a server whose call runs, the model.
     ///
     /// # Errors
     /// A sentence; the program is to be ended.
-    pub fn may_step(&self, of: CallId, number: u32, input: &Value) -> Result<(), String> {
+    pub fn may_step(
+        &self,
+        of: CallId,
+        number: u32,
+        tool: &str,
+        input: &Value,
+    ) -> Result<(), String> {
         let goes_on =
             |run: &super::RunState| run.cancel.is_none() && run.phase == RunPhase::Turning;
         let turn = self.turn.as_ref().filter(|turn| turn.stage == TurnStage::Working);
-        let open = |call: &CallState| call.id == of && call.is_started() && call.is_program();
+        let steps = |call: &CallState| call.is_program() || call.is_asked_by_server(tool);
+        let open = |call: &CallState| call.id == of && call.is_started() && steps(call);
         if !self.run.as_ref().is_some_and(goes_on)
             || !turn.is_some_and(|turn| turn.calls.iter().any(open))
         {
@@ -215,7 +253,7 @@ impl Session {
         tool: String,
         input: Value,
     ) -> Option<Event> {
-        self.may_step(of, number, &input).ok()?;
+        self.may_step(of, number, &tool, &input).ok()?;
         let turn = self.turn.as_ref()?.id;
         let call = CallId(self.next.call + 1);
         Some(CallProposed { call, turn, tool, input, of: Some(of), step: Some(number) }.into())
@@ -229,13 +267,21 @@ impl Session {
         // Words that the program itself was written with chose its steps.
         let program = turn.calls.iter().find(|call| call.id == of);
         program.iter().for_each(|program| chosen.join(&program.carried_label()));
+        let is_sampling = program.is_some_and(|outer| outer.is_asked_by_server(&f.tool));
+        if let Some((server, _)) = foreign::split_name(&f.tool).filter(|_| is_sampling) {
+            chosen.join(&Label::external(format!("mcp:{server}")));
+        }
         let number = f.step.unwrap_or_default();
         let place = StepPlace { of, number, chosen: chosen.clone(), gave: Label::default() };
         let call = CallState {
             step: Some(place),
             ..CallState::new(f.call, f.tool.clone(), f.input.clone())
         };
-        turn.steps.push(call.with_carried(&self.handles, &chosen));
+        turn.steps.push(match is_sampling {
+            // A server that names a handle gets nothing of what stands behind it.
+            true => call,
+            false => call.with_carried(&self.handles, &chosen),
+        });
     }
 
     /// A step is answered: what it gave is in the hands of its program from now on.

@@ -9,6 +9,8 @@ pub use super::built_in::FOREIGN_CALLER as USE;
 
 /// Begins every name of a foreign tool, and no other.
 pub const PREFIX: &str = "mcp__";
+/// What stands in the place of a tool for a server's own questions to the model (R3).
+pub const SAMPLING: &str = "sampling";
 /// Longest name that every vendor takes.
 const NAME_MAX: usize = 64;
 /// Longest part that names the server.
@@ -22,12 +24,26 @@ const MARK_DIGITS: usize = 10;
 pub fn foreign_tool_name(server: &str, tool: &str) -> String {
     let server_part = server_part(server);
     let room = NAME_MAX - PREFIX.len() - server_part.len() - 2;
-    let fits = tool.len() <= room && is_plain(tool) && !is_marked(tool);
+    let fits = tool.len() <= room && is_plain(tool) && !is_marked(tool) && tool != SAMPLING;
     let tool_part = match fits {
         true => tool.to_owned(),
         false => marked_word(tool, &format!("{server}\n{tool}"), room),
     };
     format!("{PREFIX}{server_part}__{tool_part}")
+}
+
+/// The name under which `server` asks the model while a call of it runs (R3): `mcp__SERVER__sampling`. No tool
+/// of a server has it.
+pub fn sampling_name(server: &str) -> String {
+    format!("{PREFIX}{}__{SAMPLING}", server_part(server))
+}
+
+/// Whether `asked` is the name under which the server of the tool `outer` asks the model.
+pub fn is_sampling_of(outer: &str, asked: &str) -> bool {
+    match (split_name(outer), split_name(asked)) {
+        (Some((of, _)), Some((server, SAMPLING))) => of == server,
+        _ => false,
+    }
 }
 
 /// The server and the tool in a name of [`foreign_tool_name`]; `None`: it is no such name.
@@ -131,6 +147,23 @@ mod tests {
                     .expect("it has two parts");
                 assert_eq!(part, server_part(server));
             }
+        }
+    }
+
+    #[test]
+    fn r3_no_tool_has_the_name_of_a_servers_questions() {
+        let asked = sampling_name("git");
+        assert_eq!(asked, "mcp__git__sampling");
+        let tool = foreign_tool_name("git", SAMPLING);
+        assert!(tool.starts_with("mcp__git__sampling-") && tool != asked, "{tool}");
+        assert!(is_sampling_of("mcp__git__push", &asked));
+        for (outer, asked) in [
+            ("mcp__hub__push", asked.as_str()),
+            ("read_file", asked.as_str()),
+            ("mcp__git__push", tool.as_str()),
+            ("mcp__git__push", "mcp__git__pull"),
+        ] {
+            assert!(!is_sampling_of(outer, asked), "{outer} {asked}");
         }
     }
 

@@ -15,6 +15,9 @@ impl Effects {
         if inner.consults {
             return Err("ask the stronger model".into());
         }
+        if inner.samples.is_some() {
+            return Err("ask the model for a server".into());
+        }
         if inner.opens || inner.extracts > 0 {
             return Err("open or ask about what is kept as a handle".into());
         }

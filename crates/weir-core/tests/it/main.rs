@@ -8,6 +8,7 @@ mod policy;
 mod program_law;
 mod random_sessions;
 mod recipe_law;
+mod sampling;
 mod snapshots;
 mod unknown;
 mod unknown_law;

@@ -424,7 +424,7 @@ impl Played {
         let number = asked + 1 - u32::from(self.dice.one_in(10));
         let ReplyCall { tool, arguments, .. } = self.reply_call();
         let input = serde_json::from_str(&arguments).unwrap_or_else(|_| json!({}));
-        let may = self.session.may_step(call, number, &input).is_ok();
+        let may = self.session.may_step(call, number, &tool, &input).is_ok();
         let before = self.facts.len();
         self.input(SessionInput::Command(SessionCommand::Step { of: call, number, tool, input }));
         assert_eq!(self.facts.len() > before, may, "what may be asked for is recorded");

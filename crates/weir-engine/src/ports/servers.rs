@@ -35,6 +35,16 @@ pub trait McpServers: Send + Sync {
     fn is_contained(&self, _server: &str) -> bool {
         false
     }
+    /// What was not told yet of servers whose tools are not as a person approved them: a sentence for each, with
+    /// what to do. What was told once is not told again as long as it stays so.
+    fn take_tool_changes(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// Waits until there may be something of that kind to tell. It starts no server, and may be dropped at any
+    /// time.
+    async fn tools_changed(&self) {
+        std::future::pending().await
+    }
     /// Reads of one. It is started when it does not run. All that it gives back is foreign.
     async fn read_server(&self, server: &str, what: ServerRead, cx: &ToolContext) -> RawResult;
 }

@@ -13,8 +13,8 @@ use weir_core::profile::PermissionMode;
 use weir_core::tool::{EffectClass, Effects, RawResult, ToolSpec};
 
 use super::{
-    Blobs, CallBounds, Checkpoints, DocumentReaders, Knowledge, McpServers, PersonPrompter,
-    Plugins, Processes, ProgramAccess, SubAgents, Web,
+    Blobs, CallBounds, Checkpoints, DocumentReaders, Knowledge, McpServers, ModelPrompter,
+    PersonPrompter, Plugins, Processes, ProgramAccess, SubAgents, Web,
 };
 use crate::workspace::Workspace;
 
@@ -44,6 +44,18 @@ pub trait Tool: Send + Sync {
     /// Whether it works by other tools, through [`ToolContext::nested`].
     fn has_nested_calls(&self) -> bool {
         false
+    }
+
+    /// Whether the server behind it may ask the model while its call runs, through
+    /// [`ToolContext::model_prompter`].
+    fn asks_model(&self) -> bool {
+        false
+    }
+
+    /// Whether it can be listed, and a model be told of it. What is not stands for something that nobody calls by
+    /// its name: a server's questions to the model.
+    fn is_offered(&self) -> bool {
+        true
     }
 
     /// Does it. The permit is the only way in (G1). Must do no more than `permit.effects()`.
@@ -139,6 +151,8 @@ pub struct ToolContext {
     /// The person, for what a foreign server wants to know while its call runs. Nobody while
     /// planning.
     pub person: Arc<dyn PersonPrompter>,
+    /// The model, for what a foreign server asks it while its call runs. Nobody is asked while planning.
+    pub model_prompter: Arc<dyn ModelPrompter>,
     /// Bounds of money and tokens, for what a model is asked while its call runs.
     pub bounds: Arc<dyn CallBounds>,
     /// Foreign servers, to look at what they offer.

@@ -12,11 +12,11 @@ use weir_core::event::PromptNote;
 use weir_core::governance::filter::FilterOutput;
 use weir_core::governance::label::Label;
 use weir_core::governance::{FilterContext, Permit, filter_result, label};
-use weir_core::input::{EffectAnswer, journaled_result};
+use weir_core::input::{EffectAnswer, SessionCommand, journaled_result};
 use weir_core::message::MessageBlock;
 use weir_core::session::handles::keeps_answer;
 use weir_core::session::{CallState, Session, SessionConfig};
-use weir_core::tool::{CleanResult, PathPlace, RawResult, ResultEffect};
+use weir_core::tool::{CleanResult, PathPlace, RawResult, ResultEffect, ToolGroup};
 
 use super::{PlannedContents, WorkerOutcome, Workers};
 use crate::asking::CallPrompter;
@@ -26,6 +26,7 @@ use crate::guards::ScreenedResult;
 use crate::nested::NestedCalls;
 use crate::ports::{Blobs, Tool, ToolContext};
 use crate::programs::ProgramRun;
+use crate::sampling::CallModelPrompter;
 
 /// Time a cancelled call has to end by itself before it is given up (L14: within a second).
 const STOP_GRACE: Duration = Duration::from_millis(950);
@@ -45,6 +46,8 @@ pub(crate) struct RunningCall {
     pub(crate) session: Option<Arc<Session>>,
     /// For a program: its steps.
     pub(crate) program: Option<ProgramRun>,
+    /// For a call whose server may ask the model: the way to ask it.
+    pub(crate) prompter: Option<CallModelPrompter>,
     /// For a call that starts an agent: what it is started with.
     pub(crate) spawn: Option<SpawnParameters>,
 }
@@ -54,6 +57,7 @@ impl Workers {
     pub(crate) async fn run(self, work: RunningCall, cancel: CancellationToken) -> WorkerOutcome {
         let RunningCall { permit, call, config, contents, about, label, session, .. } = work;
         let (spawn, program) = (work.spawn, work.program.map(Arc::new));
+        let prompter = work.prompter.map(Arc::new);
         let mut cx = self.tool_context(&call, &config, cancel.clone(), label);
         cx.about = Arc::new(about);
         if spawn.is_some() {
@@ -61,6 +65,9 @@ impl Workers {
         }
         if let Some(program) = &program {
             cx.program = program.access(cx.progress.clone());
+        }
+        if let Some(prompter) = &prompter {
+            cx.model_prompter = prompter.clone();
         }
         let nest = session.map(|session| {
             let (toolbox, gates) = (self.context.toolbox.clone(), self.context.parts.gates.clone());
@@ -94,10 +101,12 @@ impl Workers {
         cx.person = person.clone();
         let waited = || {
             let steps = program.as_ref().map(|program| program.clock.waited());
-            person.person_wait_time() + steps.unwrap_or_default()
+            let asked = prompter.as_ref().map(|prompter| prompter.clock.waited());
+            person.person_wait_time() + steps.or(asked).unwrap_or_default()
         };
         let mut raw = run_in_time(tool.as_ref(), permit, &cx, waited).await;
         person.withdraw_questions().await;
+        self.tell_tool_changes(tool.spec().group).await;
         if let Some(nest) = nest {
             nest.add_to(&mut raw);
         }
@@ -106,6 +115,19 @@ impl Workers {
         }
         let raw = self.commands.settle_call_changes(&call, raw, CallEndMoment::Now).await;
         self.returned(&call, &config, raw).await
+    }
+
+    /// What was found out about servers while a tool of theirs was used stands in the journal before the call
+    /// ends (R3).
+    async fn tell_tool_changes(&self, group: ToolGroup) {
+        if group != ToolGroup::Mcp {
+            return;
+        }
+        for detail in self.context.servers.take_tool_changes() {
+            // What was told before is not recorded again.
+            let told = SessionCommand::ToolsChanged(detail);
+            let _ = self.context.sender.send_command(told).await;
+        }
     }
 
     /// Sends a result through the filters and writes its file, where it needs one (X1).

@@ -360,6 +360,7 @@ fn planning_tool_context(
         plugins: wiring::installed_plugins(cx, &workspace)?,
         agents: Arc::new(weir_engine::ports::NoAgents),
         person: Arc::new(weir_engine::ports::NoPerson),
+        model_prompter: Arc::new(weir_engine::ports::NoModelPrompter),
         bounds: Arc::new(weir_engine::ports::NoBounds),
         servers: Arc::new(weir_engine::ports::NoServers),
         session: SessionId::new("explain"),

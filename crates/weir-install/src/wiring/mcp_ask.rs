@@ -1,5 +1,6 @@
 //! Answers what a foreign server may ask the session's model (sampling): its words alone, without
-//! tools or anything of the session, within a bound. Which server may ask at all is declared.
+//! tools or anything of the session, within a bound. Which server may ask at all is declared, and whether
+//! this question may be asked, the gate of the session has said before it comes here.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,7 +11,9 @@ use weir_core::message::{Message, MessageBlock};
 use weir_core::model::{ModelInfo, ModelReply, ModelRequest, ReplyBlock, Thinking};
 use weir_engine::helper::estimate_usage;
 use weir_engine::ports::{CallBounds, MediaMap, Model, SignalSink};
-use weir_mcp::{Sampler, SamplingFailure, SamplingRequest, SamplingResult};
+use weir_mcp::{
+    Sampler, SamplingFailure, SamplingRequest, SamplingResult, SamplingRole, SamplingTurn,
+};
 
 /// How long an answer may take.
 const ANSWER_WAIT: Duration = Duration::from_secs(120);
@@ -20,19 +23,13 @@ const FRAME: &str = "A program that the person has connected asks you this. Answ
 
 /// The model of the session, once it is known.
 #[derive(Default)]
-pub struct SessionModel(OnceLock<AskedModel>);
-
-struct AskedModel {
-    model: Arc<dyn Model>,
-    /// The same under caps, for what is asked before any call: nothing else bounds that.
-    before_calls: Arc<dyn Model>,
-}
+pub struct SessionModel(OnceLock<Arc<dyn Model>>);
 
 impl SessionModel {
-    /// From now on this model answers. `before_calls`: the same one under the caps of the session.
-    pub fn set_model(&self, model: Arc<dyn Model>, before_calls: Arc<dyn Model>) {
+    /// From now on this model answers.
+    pub fn set_model(&self, model: Arc<dyn Model>) {
         // It is set once: a session is put together once.
-        let _ = self.0.set(AskedModel { model, before_calls });
+        let _ = self.0.set(model);
     }
 }
 
@@ -43,16 +40,18 @@ fn failed(why: &str) -> SamplingFailure {
 
 #[async_trait]
 impl Sampler for SessionModel {
+    fn model_name(&self) -> String {
+        self.0.get().map(|model| model.info().model.to_string()).unwrap_or_default()
+    }
+
     async fn sample(
         &self,
+        server: &str,
         question: SamplingRequest,
-        bounds: Option<Arc<dyn CallBounds>>,
+        bounds: Arc<dyn CallBounds>,
     ) -> Result<SamplingResult, SamplingFailure> {
         let asked = self.0.get().ok_or_else(|| failed("there is no model to ask here"))?;
-        let model = match bounds {
-            Some(bounds) => bounds.bound_model(asked.model.clone()),
-            None => asked.before_calls.clone(),
-        };
+        let model = bounds.bound_model(asked.clone());
         let info = model.info();
         let bounded = ModelInfo {
             max_output: info.max_output.min(u64::from(question.tokens_max)).max(1),
@@ -63,13 +62,16 @@ impl Sampler for SessionModel {
             own => format!("{FRAME}\n\nThe program says of its question:\n{own}"),
         };
         let asked_bytes =
-            system.len() + question.messages.iter().map(|(_, text)| text.len()).sum::<usize>();
-        let history = question.messages.into_iter().map(|(by_user, text)| {
+            system.len() + question.messages.iter().map(|turn| turn.text.len()).sum::<usize>();
+        let history = question.messages.into_iter().map(|SamplingTurn { role, text }| {
             let blocks = vec![MessageBlock::text(text)];
-            Arc::new(if by_user { Message::user(blocks) } else { Message::assistant(blocks) })
+            Arc::new(match role {
+                SamplingRole::User => Message::user(blocks),
+                SamplingRole::Assistant => Message::assistant(blocks),
+            })
         });
         let request = ModelRequest {
-            session: SessionId::new(format!("mcp-{}", question.server)),
+            session: SessionId::new(format!("mcp-{server}")),
             turn: TurnId(1),
             model: Arc::new(bounded),
             system: Arc::from(system),
@@ -101,12 +103,7 @@ impl Sampler for SessionModel {
                     true => estimate_usage(asked_bytes, text.len()),
                     false => usage,
                 };
-                Ok(SamplingResult {
-                    model: info.model.to_string(),
-                    text,
-                    usage,
-                    cost_usd: info.cost(&usage),
-                })
+                Ok(SamplingResult { text, usage, cost_usd: info.cost(&usage) })
             }
             ModelReply::Failed { class, .. } => {
                 let used = class.may_be_charged().then(unanswered).flatten();
@@ -179,34 +176,33 @@ mod tests {
 
     async fn sample(
         reply: fn() -> ModelReply,
-        bounds: Option<Arc<dyn CallBounds>>,
+        bounds: Arc<dyn CallBounds>,
     ) -> Result<SamplingResult, SamplingFailure> {
-        let (asked, model) = (SessionModel::default(), Arc::new(OneReply(reply)));
-        asked.set_model(model.clone(), model);
+        let asked = SessionModel::default();
+        asked.set_model(Arc::new(OneReply(reply)));
+        assert_eq!(asked.model_name(), "box/m");
         let question = SamplingRequest {
-            server: "a".into(),
             system: String::new(),
-            messages: vec![(true, "2+2?".into())],
+            messages: vec![SamplingTurn { role: SamplingRole::User, text: "2+2?".into() }],
             tokens_max: 10,
         };
-        asked.sample(question, bounds).await
+        asked.sample("a", question, bounds).await
     }
 
     #[tokio::test]
     async fn r11_a_server_asks_the_model_under_the_bounds_of_its_call() {
-        for bounds in [None, Some(Arc::new(NoBounds) as Arc<dyn CallBounds>)] {
-            let answered = sample(answer, bounds).await.expect("it is asked");
-            assert_eq!((answered.text.as_str(), answered.usage.input), ("4", 20));
-        }
-        let failed = sample(answer, Some(Arc::new(UsedUp))).await.expect_err("nothing is left");
+        let answered = sample(answer, Arc::new(NoBounds)).await.expect("it is asked");
+        assert_eq!((answered.text.as_str(), answered.usage.input), ("4", 20));
+        let failed = sample(answer, Arc::new(UsedUp)).await.expect_err("nothing is left");
         assert_eq!(failed.used, None, "nobody was asked");
     }
 
     #[tokio::test]
     async fn r11_an_answer_to_a_server_that_broke_off_counts_as_an_estimate() {
-        let cut = sample(|| failure(FailureClass::StreamCut), None).await.expect_err("no answer");
+        let cut = sample(|| failure(FailureClass::StreamCut), Arc::new(NoBounds)).await;
+        let cut = cut.expect_err("no answer");
         assert!(cut.used.is_some_and(|(usage, _)| usage.input > 0 && usage.output == 0));
-        let refused = sample(|| failure(FailureClass::Auth), None).await.expect_err("no answer");
-        assert_eq!(refused.used, None);
+        let refused = sample(|| failure(FailureClass::Auth), Arc::new(NoBounds)).await;
+        assert_eq!(refused.expect_err("no answer").used, None);
     }
 }

@@ -103,8 +103,8 @@ pub(super) fn spending_caps(
     Ok(SpendingCaps { own, server })
 }
 
-/// `model` under the caps of a session, for what asks it outside of the session's own work: a foreign server,
-/// what names chats. `whose` names it.
+/// `model` under the caps of a session, for what asks it outside of the session's own work: what names
+/// chats. `whose` names it.
 ///
 /// # Errors
 /// Settings or store cannot be read.

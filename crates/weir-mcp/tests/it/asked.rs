@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use weir_core::model::Usage;
 use weir_engine::ports::CallBounds;
 use weir_mcp::{
     Elicitation, ElicitationHandler, ElicitationOutcome, Sampler, SamplingFailure, SamplingRequest,
@@ -89,60 +88,54 @@ async fn f4_a_person_who_attends_is_asked() {
     assert_eq!(asked[1].url.as_deref(), Some("https://a.example/x"));
 }
 
-struct Model(Mutex<Vec<SamplingRequest>>);
+/// A model that nobody may reach past the session.
+struct Model;
 
 #[async_trait]
 impl Sampler for Model {
+    fn model_name(&self) -> String {
+        "m".into()
+    }
     async fn sample(
         &self,
-        question: SamplingRequest,
-        _bounds: Option<Arc<dyn CallBounds>>,
+        _: &str,
+        _: SamplingRequest,
+        _: Arc<dyn CallBounds>,
     ) -> Result<SamplingResult, SamplingFailure> {
-        self.0.lock().expect("no test panics with it").push(question);
-        Ok(SamplingResult {
-            model: "m".into(),
-            text: "4".into(),
-            usage: Usage::default(),
-            cost_usd: None,
+        panic!("no session let it pass")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn r3_for_a_persons_own_call_no_session_judges_so_no_model_is_asked() {
+    for sampling in [true, false] {
+        let fake = Fake::new(Era::Old);
+        let hub = approved_with(&[("a", &fake)], |options, spec| {
+            options.sampler = Some(Arc::new(Model));
+            spec.sampling = sampling;
         })
+        .await;
+        let said = answer(&fake, &hub, "sampling/createMessage", question()).await;
+        assert!(said["error"].is_object(), "{said}");
+        let heard = fake.heard.lock().expect("no test panics with it").clone();
+        let able = &heard[0]["params"]["capabilities"]["sampling"];
+        assert_eq!(able.is_object(), sampling, "it is told what it may ask");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn f4_the_model_is_asked_where_a_person_allowed_it_and_within_bounds() {
+async fn r3_what_stands_for_a_servers_questions_is_offered_to_nobody() {
     let fake = Fake::new(Era::Old);
-    let model = Arc::new(Model(Mutex::default()));
-    let hub = approved_with(&[("a", &fake)], |options, spec| {
-        options.sampler = Some(model.clone());
-        spec.sampling = true;
-    })
-    .await;
-    let said = answer(&fake, &hub, "sampling/createMessage", question()).await;
-    assert_eq!(said["result"]["content"]["text"], "4");
-    let asked = model.0.lock().expect("no test panics with it")[0].clone();
-    assert_eq!(asked.messages, [(true, "2+2?".to_owned())]);
-    assert_eq!(asked.tokens_max, 4_096, "not as many as it wishes for");
-    let image = json!({ "messages": [{ "role": "user", "content": {
-        "type": "image", "data": "", "mimeType": "image/png" } }], "maxTokens": 1 });
-    let said = answer(&fake, &hub, "sampling/createMessage", image).await;
-    assert!(said["error"]["message"].as_str().is_some_and(|why| why.contains("only text")));
-    for _ in 0..30 {
-        answer(&fake, &hub, "sampling/createMessage", question()).await;
-    }
-    assert_eq!(
-        model.0.lock().expect("no test panics with it").len(),
-        19,
-        "one was refused for its picture, 20 are asked"
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn f4_sampling_stays_off_for_a_server_that_may_not() {
-    let fake = Fake::new(Era::Old);
-    let model = Arc::new(Model(Mutex::default()));
-    let hub =
-        approved_with(&[("a", &fake)], |options, _| options.sampler = Some(model.clone())).await;
-    let said = answer(&fake, &hub, "sampling/createMessage", question()).await;
-    assert!(said["error"].is_object());
-    assert!(model.0.lock().expect("no test panics with it").is_empty());
+    let of = async |sampling: bool| {
+        let hub = approved_with(&[("a", &fake)], |options, spec| {
+            options.sampler = Some(Arc::new(Model));
+            spec.sampling = sampling;
+        })
+        .await;
+        let tools = hub.tools();
+        let named = tools.iter().map(|tool| (tool.spec().name.clone(), tool.is_offered()));
+        named.filter(|(_, offered)| !offered).collect::<Vec<_>>()
+    };
+    assert_eq!(of(true).await, [("mcp__a__sampling".to_owned(), false)]);
+    assert!(of(false).await.is_empty());
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use weir_core::tool::ToolDeclaration;
+use weir_engine::ports::McpServers as _;
 use weir_mcp::{McpHub, ServerPin, ServerSpec, ServerState};
 
 use crate::world::*;
@@ -61,7 +62,7 @@ async fn z8_a_rug_pull_closes_the_tool_and_no_other() {
 async fn z8_a_change_in_the_middle_is_seen_before_the_next_call() {
     let fake = Fake::new(Era::Old);
     let hub = approved(&[("a", &fake)]).await;
-    let mut changes = hub.subscribe_changes();
+    assert!(hub.take_tool_changes().is_empty(), "nothing differs yet");
     let pulled = vec![tool("echo", EVIL), tool("list_all", "Lists."), tool("new", "New.")];
     fake.does(Do::Change(pulled, said("fine")));
     assert!(call(&hub, "a", "list_all").await.is_ok());
@@ -71,13 +72,38 @@ async fn z8_a_change_in_the_middle_is_seen_before_the_next_call() {
     let why = call(&hub, "a", "new").await.expect_err("nobody approved it");
     assert!(why.contains("is new and nobody has approved it"), "{why}");
     assert_eq!(fake.starts(), 1);
-    let mut told = Vec::new();
-    while let Ok(change) = changes.try_recv() {
-        told.push(change.what);
-    }
-    assert!(told.contains(&"tools"), "{told:?}");
+    let told = hub.take_tool_changes();
+    let [told] = told.as_slice() else { panic!("{told:?}") };
+    assert!(told.contains("changed and closed: echo; new and not offered: new"), "{told}");
+    assert!(told.contains("`weir mcp-servers approve a`") && !told.contains("id_rsa"), "{told}");
+    assert!(hub.take_tool_changes().is_empty(), "it is told once");
     let names: Vec<String> = hub.tools().iter().map(|tool| tool.spec().name.clone()).collect();
     assert_eq!(names, ["mcp__a__echo", "mcp__a__list_all"], "new ones wait for a person");
+}
+
+#[tokio::test(start_paused = true)]
+async fn r3_a_changed_list_is_heard_of_without_another_call() {
+    let fake = Fake::new(Era::Old);
+    let hub = approved(&[("a", &fake)]).await;
+    fake.does(Do::Change(vec![tool("list_all", "Lists.")], said("fine")));
+    assert!(call(&hub, "a", "list_all").await.is_ok());
+    hub.tools_changed().await;
+    let told = hub.take_tool_changes();
+    assert!(told.len() == 1 && told[0].contains("gone: echo"), "{told:?}");
+    assert_eq!(fake.starts(), 1, "nobody starts it again for that");
+}
+
+#[tokio::test(start_paused = true)]
+async fn r3_a_list_that_changed_while_nobody_ran_is_told_at_the_first_use() {
+    let fake = Fake::new(Era::Modern);
+    let hub = approved(&[("a", &fake)]).await;
+    *fake.tools.lock().expect("no test panics with it") =
+        vec![tool("echo", "Says it again."), tool("list_all", "Lists."), tool("new", "New.")];
+    assert!(hub.take_tool_changes().is_empty(), "it was not asked yet");
+    assert!(call(&hub, "a", "echo").await.is_ok(), "what was approved works on");
+    let told = hub.take_tool_changes();
+    assert!(told.len() == 1 && told[0].contains("new and not offered: new"), "{told:?}");
+    assert!(!told[0].contains("closed: "), "{told:?}");
 }
 
 #[tokio::test(start_paused = true)]

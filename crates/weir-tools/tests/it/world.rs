@@ -65,6 +65,7 @@ impl World {
             nested: Arc::new(weir_engine::ports::NoNested),
             agents: Arc::new(weir_engine::ports::NoAgents),
             person: Arc::new(weir_engine::ports::NoPerson),
+            model_prompter: Arc::new(weir_engine::ports::NoModelPrompter),
             bounds: Arc::new(weir_engine::ports::NoBounds),
             servers: Arc::new(weir_engine::ports::NoServers),
             about: Arc::new(json!({ "model": "script/one", "limits": { "max_iterations": 25 } })),

@@ -18,7 +18,7 @@ impl Gate for RulesGate {
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let effects = &call.inspection.effects;
         let items = effect_items(call.tool, effects);
-        let nothing = items.is_empty() && effects.spawns.is_none();
+        let nothing = items.is_empty() && effects.spawns.is_none() && effects.samples.is_none();
         let touches = if nothing { EffectPresence::Nothing } else { EffectPresence::Something };
         let tool = context.rules.rule_tool(call.tool, touches);
         let what = || format!("calls of {}", call.tool);

@@ -55,14 +55,14 @@ pub(super) fn inspection(effects: Effects) -> Inspection {
 /// What surrounds a call in a test.
 pub(super) struct World {
     mode: PermissionMode,
-    rules: RuleSet,
+    pub(super) rules: RuleSet,
     limits: Limits,
     tool_calls: u32,
     consulted: u32,
     changes: u64,
     recent: VecDeque<RecentCall>,
     unknown: Vec<UnknownOutcome>,
-    visible: Vec<String>,
+    pub(super) visible: Vec<String>,
     found: BTreeSet<String>,
     label: Label,
     /// What leaves with the call, where that is another.

@@ -27,6 +27,8 @@ pub(super) fn effect_samples() -> Vec<EffectSample> {
 const TOOL: &str = "sample";
 /// A tool of a foreign server.
 const FOREIGN: &str = "mcp__forge__act";
+/// The name under which its server asks the model.
+const SAMPLING: &str = "mcp__forge__sampling";
 /// The tool that follows links.
 const FETCHES: &str = "web_fetch";
 
@@ -316,6 +318,16 @@ fn control_samples() -> Vec<EffectSample> {
             ToolGroup::Mcp,
             Effects { unknown: true, ..Effects::default() },
         ),
+        EffectSample {
+            kind: "foreign server asks the model",
+            tool: SAMPLING,
+            group: ToolGroup::Mcp,
+            effects: Effects {
+                samples: Some("forge".into()),
+                reads_from: vec!["mcp:forge".into()],
+                ..Effects::default()
+            },
+        },
         sample(
             "switch on a plugin",
             ToolGroup::Skill,

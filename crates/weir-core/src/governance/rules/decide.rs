@@ -94,6 +94,23 @@ impl RuleSet {
         })
     }
 
+    /// The rules about a server's questions to the model, which stand under the name `tool` (R3). A rule about
+    /// all tools of a server says nothing of them.
+    pub fn rule_sampling(&self, tool: &str) -> Ruling<'_> {
+        self.strongest_matching(|rule| match &rule.kind {
+            RuleKind::Everything => true,
+            RuleKind::Tool(name) => name == tool,
+            RuleKind::Mcp { tool: named, arguments, .. } => {
+                arguments.is_empty() && named == foreign::SAMPLING && rule.names_tool(tool)
+            }
+            RuleKind::Path { .. }
+            | RuleKind::Shell(_)
+            | RuleKind::Web(_)
+            | RuleKind::Mail(_)
+            | RuleKind::Agent(_) => false,
+        })
+    }
+
     /// The rules that name arguments of a tool, about what a call of it is declared to do (U2). One that
     /// forbids counts when what it names stands in the call; one that allows, when it names every
     /// argument that says what is done, and that is neither a commitment nor a right. Deleting for good

@@ -36,6 +36,10 @@ impl RuleSet {
             texts.extend(paths.map(path_rule));
             texts.extend(effects.hosts.iter().map(|host| format!("Web({})", host.host)));
             texts.extend(effects.brain.iter().map(|_| tool.to_string()));
+            if effects.samples.is_some() {
+                let named = foreign::split_name(tool);
+                texts.extend(named.map(|(server, name)| format!("Mcp({server}:{name})")));
+            }
             // A server that may write the workspace names all of it: no question about something else gives
             // that away.
             if !effects.acts.is_empty() && paths_are_whole(effects) {

@@ -10,7 +10,7 @@ use crate::governance::way_out::ways_text;
 use crate::ids::Timestamp;
 use crate::session::call::LentRights;
 use crate::session::derive::RUN_OVER;
-use crate::session::program::{PROGRAM_END, PROGRAM_OVER};
+use crate::session::program::{PROGRAM_END, PROGRAM_OVER, SERVER_CALL_END, SERVER_CALL_OVER};
 use crate::session::vouched::asked_texts;
 use crate::session::{CallStage, CallState, Session};
 
@@ -93,6 +93,7 @@ fn refuse_call(call: &mut CallState, f: &ApprovalResolved) -> Denial {
     let why = f.reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default();
     let text = match f.decision {
         Decision::Cancelled if f.by == PROGRAM_END => PROGRAM_OVER.to_string(),
+        Decision::Cancelled if f.by == SERVER_CALL_END => SERVER_CALL_OVER.to_string(),
         Decision::Cancelled => RUN_OVER.to_string(),
         Decision::Expired => "Denied: nobody answered in time.".to_string(),
         _ if f.by == NOBODY => format!(

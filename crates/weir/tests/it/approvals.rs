@@ -13,6 +13,7 @@ use weir_test_kit::{CommandOutput, PATIENCE, RunningProgram, TestInstallation, w
 
 mod one_question;
 mod server_asks;
+mod server_samples;
 mod sub_agents;
 mod terminal;
 

@@ -673,6 +673,9 @@ impl Session {
     /// no sync of their own.
     pub fn waits_for_disk(&self, id: CallId) -> bool {
         let inspection = self.find_call(id).and_then(|call| call.inspection.as_ref());
-        inspection.is_none_or(|i| i.class != EffectClass::Read || i.effects.changes_world())
+        inspection.is_none_or(|i| {
+            let asks = i.effects.samples.is_some();
+            i.class != EffectClass::Read || i.effects.changes_world() || asks
+        })
     }
 }

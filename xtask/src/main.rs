@@ -14,6 +14,7 @@ mod database;
 mod kill;
 mod package;
 mod programs;
+mod pty;
 mod requirements;
 mod served;
 mod structure;

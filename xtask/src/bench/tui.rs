@@ -17,10 +17,7 @@ use serde_json::Value;
 use super::figures::{Row, ms, quantile};
 use super::house::House;
 use super::used::{memory, processor_time, ticks_time};
-
-mod pty;
-
-use pty::Pty;
+use crate::pty::Pty;
 
 /// What is measured by hundredths of a second has to take long enough.
 const STREAM: Duration = Duration::from_secs(10);

@@ -22,7 +22,7 @@ const ANSWERS: &[(&[u8], &[u8])] =
     &[(b"\x1b[c", b"\x1b[?62;22c"), (b"\x1b[5n", b"\x1b[0n"), (b"\x1b[?u", b"\x1b[?0u")];
 
 /// The program. Dropping it ends it.
-pub(super) struct Pty {
+pub(crate) struct Pty {
     child: Child,
     keys: File,
     heard: Arc<Heard>,
@@ -44,7 +44,7 @@ struct Written {
 
 impl Pty {
     /// Starts a command with a pty as its terminal.
-    pub(super) fn start(command: &Command) -> anyhow::Result<Pty> {
+    pub(crate) fn start(command: &Command) -> anyhow::Result<Pty> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = openpt(flags).context("opening a pty")?;
         grantpt(&master)?;
@@ -64,29 +64,29 @@ impl Pty {
         Ok(Pty { child, keys, heard })
     }
 
-    pub(super) fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Types.
-    pub(super) fn send(&mut self, text: &str) -> anyhow::Result<()> {
+    pub(crate) fn send(&mut self, text: &str) -> anyhow::Result<()> {
         self.keys.write_all(text.as_bytes()).context("typing")
     }
 
     /// Bytes so far.
-    pub(super) fn written(&self) -> usize {
+    pub(crate) fn written(&self) -> usize {
         self.heard.lock().bytes.len()
     }
 
     /// When the first letter was written that is no part of a sequence.
-    pub(super) fn first_letter(&self) -> Option<Instant> {
+    pub(crate) fn first_letter(&self) -> Option<Instant> {
         let written = self.heard.lock();
         let place = first_letter(&written.bytes)?;
         written.when(place)
     }
 
     /// Waits until `wanted` stands among the bytes from `from` on; when its last byte came.
-    pub(super) fn shown(
+    pub(crate) fn shown(
         &self,
         from: usize,
         wanted: &str,
@@ -113,13 +113,13 @@ impl Pty {
     }
 
     /// Waits until anything was written after `from` bytes.
-    pub(super) fn written_after(&self, from: usize, patience: Duration) -> anyhow::Result<()> {
+    pub(crate) fn written_after(&self, from: usize, patience: Duration) -> anyhow::Result<()> {
         let found = self.heard.wait(patience, |written| (written.bytes.len() > from).then_some(()));
         found.context("nothing was written")
     }
 
     /// Waits until nothing was written for `rest`.
-    pub(super) fn rest(&self, rest: Duration, patience: Duration) -> anyhow::Result<()> {
+    pub(crate) fn rest(&self, rest: Duration, patience: Duration) -> anyhow::Result<()> {
         let end = Instant::now() + patience;
         loop {
             let last = self.heard.lock().reads.last().map(|(_, at)| at.elapsed());

@@ -73,11 +73,14 @@ pub(crate) struct KillArgs {
     #[command(flatten)]
     plan: PlanArgs,
     /// Most kills of one session; many make more of a session's store, few more of the checks at its end
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..=48))]
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=48))]
     session_kills: u64,
     /// Play only this session of the seed: the number that a fault named
     #[arg(long, value_name = "NUMBER")]
     session: Option<u64>,
+    /// Begin with this session of the seed: what the last line of the part before says after `next=`
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, conflicts_with = "session")]
+    from: u64,
 }
 
 /// How the scripted model is reached.
@@ -250,7 +253,7 @@ pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
         .prefix(&format!("kill-{seed}-"))
         .tempdir_in(&place)
         .with_context(|| format!("making a folder in {}", place.display()))?;
-    let first = args.session.unwrap_or(0);
+    let first = args.session.unwrap_or(args.from);
     let harness = Harness {
         binary,
         folder: folder.path().to_path_buf(),
@@ -289,7 +292,9 @@ pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
     for line in tally.by_plan().iter().filter(|_| harness.plans.len() > 1) {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "kills={kills} {tally} seed={seed}")?;
+    // Parts of one proof have one seed, and each begins where the one before ended: their numbers add up.
+    let (plans, next) = (tally.plans(), harness.next_session.load(Ordering::Relaxed));
+    writeln!(out, "kills={kills} {tally} plans={plans} seed={seed} from={first} next={next}")?;
     Ok(ExitCode::from(u8::from(tally.faulty > 0)))
 }
 

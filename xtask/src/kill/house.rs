@@ -16,9 +16,9 @@ use super::work::Work;
 use crate::served::person::PASSWORD;
 
 /// A command that a kill interrupted is an error to the model, and many kills in a row would end the
-/// run before its work is done.
+/// run before its work is done; so could the number of requests that a run may make.
 /// A client's calls count as the person's own: whose words they are is not what is proven here.
-const CONFIG: &str = "[limits]\nconsecutive_mistake_limit = 0\n[mcp_server]\ntrust = \"own\"\n";
+const CONFIG: &str = "[limits]\nconsecutive_mistake_limit = 0\nmax_iterations = 500\n[mcp_server]\ntrust = \"own\"\n";
 /// A server's own model, and no quota of requests: whoever comes back again and again is no attack.
 const SERVER_CONFIG: &str = "[server]\nrequests_per_minute = 10000000\n";
 /// The first person of a server.

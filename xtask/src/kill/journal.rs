@@ -8,12 +8,15 @@ use serde_json::Value;
 use super::house::House;
 use super::{Fault, Finding};
 
+/// Each process of a client's has a session of its own; there are fewer.
+const SESSIONS_MAX: &str = "100";
+
 /// The sessions of the store, the newest first.
 ///
 /// # Errors
 /// The command could not be started.
 pub(super) fn sessions(house: &House) -> anyhow::Result<Result<Vec<String>, Finding>> {
-    let output = output(house.weir(&["sessions", "list", "--json"]))?;
+    let output = output(house.weir(&["sessions", "list", "--json", "--limit", SESSIONS_MAX]))?;
     if !output.status.success() {
         return Ok(Err(broken("weir sessions list", &output)));
     }

@@ -2,6 +2,7 @@
 //! and again, each server has a session of its own. Then each is taken up, all are held against what is
 //! there, and what they changed is undone where each was taken up at once.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde_json::Value;
@@ -27,6 +28,7 @@ impl Player<'_> {
         // What is settled late changes files after what later servers changed, so nothing could be undone
         // run by run. Half of the people look at once, and undo; the other half look when all is over.
         let settles_at_once = self.random.below(2) == 0;
+        let mut settled = BTreeSet::new();
         for process in 1..=PROCESSES_MAX {
             let steps = client.steps_left();
             if steps == 0 {
@@ -40,13 +42,10 @@ impl Player<'_> {
             // Its end of the pipe is let go, whatever the server's end was.
             client.begin(None);
             self.take_in(&ran)?;
-            let made = u32::try_from(steps - client.steps_left()).unwrap_or(0);
-            if made > 0 {
-                self.turn = ran.took / made;
-            }
+            self.measure(&ran, steps - client.steps_left());
             self.note(process, moment, &ran, &format!("{} steps left", client.steps_left()))?;
             match &ran.end {
-                End::Killed(_) if settles_at_once => drop(self.settled_journals()?),
+                End::Killed(_) if settles_at_once => self.settle_new(&mut settled)?,
                 End::Killed(_) => (),
                 End::Hung => {
                     self.fault(Fault::Unfinished, "weir mcp did not end and was stopped".into());
@@ -104,30 +103,55 @@ impl Player<'_> {
         self.acknowledged.iter().filter(|fact| fact["session"] == id).cloned().collect()
     }
 
-    /// All journals, the oldest first. What a server left under way comes to its end first, as a person does
-    /// it: nobody is asked for that.
+    /// All journals, the oldest first, each brought to its end.
     fn settled_journals(&mut self) -> anyhow::Result<Vec<Journal>> {
         let mut journals = Vec::new();
-        let ids = match journal::sessions(self.house)? {
-            Ok(ids) => ids,
-            Err(finding) => {
-                self.findings.push(finding);
-                return Ok(journals);
-            }
-        };
-        for (number, id) in ids.into_iter().rev().enumerate() {
+        for (number, id) in self.session_ids()?.into_iter().enumerate() {
             let mut facts = self.facts_of(&id)?;
-            if check::runs_ended(&facts).is_some() {
-                let (out, errors) = (self.log(number, "settled"), self.log(number, "settling"));
-                let logs = Logs { out: &out, errors: &errors };
-                let command = self.house.settle(&id);
-                let ran = process::run(command, self.hit(Moment::Never), logs, None)?;
-                self.take_in(&ran)?;
+            if self.settle(number, &id, &facts)? {
                 facts = self.facts_of(&id)?;
             }
             journals.push(Journal { id, facts });
         }
         Ok(journals)
+    }
+
+    /// Brings to its end what is not among those that were, and adds it to them. At the end of all everything is
+    /// looked at again.
+    fn settle_new(&mut self, settled: &mut BTreeSet<String>) -> anyhow::Result<()> {
+        for (number, id) in self.session_ids()?.into_iter().enumerate() {
+            if !settled.contains(&id) {
+                let facts = self.facts_of(&id)?;
+                self.settle(number, &id, &facts)?;
+                settled.insert(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a server left under way comes to its end, as a person does it: nobody is asked for that. Whether there
+    /// was anything.
+    fn settle(&mut self, number: usize, id: &str, facts: &[Value]) -> anyhow::Result<bool> {
+        if check::runs_ended(facts).is_none() {
+            return Ok(false);
+        }
+        let (out, errors) = (self.log(number, "settled"), self.log(number, "settling"));
+        let logs = Logs { out: &out, errors: &errors };
+        let command = self.house.settle(id);
+        let ran = process::run(command, self.hit(Moment::Never), logs, None)?;
+        self.take_in(&ran)?;
+        Ok(true)
+    }
+
+    /// All sessions, the oldest first.
+    fn session_ids(&mut self) -> anyhow::Result<Vec<String>> {
+        Ok(match journal::sessions(self.house)? {
+            Ok(ids) => ids.into_iter().rev().collect(),
+            Err(finding) => {
+                self.findings.push(finding);
+                Vec::new()
+            }
+        })
     }
 
     fn facts_of(&mut self, id: &str) -> anyhow::Result<Vec<Value>> {

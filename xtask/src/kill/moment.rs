@@ -54,17 +54,17 @@ const KINDS: &[&str] = &[
     "run.finished",
 ];
 
-/// Chooses a moment for a process that will need about `whole`.
-pub(super) fn choose(random: &mut Random, whole: Duration) -> Moment {
+/// Chooses a moment for a process that is mostly killed by `horizon`: any time up to it, or behind something
+/// that happens, for which is not waited much longer.
+pub(super) fn choose(random: &mut Random, horizon: Duration) -> Moment {
     let micros = |random: &mut Random, most: Duration| {
         let most = u64::try_from(most.as_micros()).unwrap_or(u64::MAX / 2);
         Duration::from_micros(random.below(most + 1))
     };
-    // Mostly the first half: a process that ends before its kill proves nothing.
-    let latest = micros(random, whole / 4) + whole / 2;
+    let latest = micros(random, horizon / 2) + horizon * 3 / 4;
     match random.below(20) {
         0 => Moment::After(micros(random, Duration::from_millis(20))),
-        1..=8 => Moment::After(micros(random, whole / 2)),
+        1..=8 => Moment::After(micros(random, horizon)),
         9..=11 => {
             let then = micros(random, Duration::from_millis(20));
             Moment::Witness { nth: random.between(1, 3), then, latest }
@@ -75,6 +75,25 @@ pub(super) fn choose(random: &mut Random, whole: Duration) -> Moment {
             let most = random.one_of(&[0, 300, 3_000, 20_000]);
             let then = micros(random, Duration::from_micros(most));
             Moment::Fact { kind, nth, then, latest }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d7_moments_come_by_the_horizon_and_spread_over_it() {
+        let (mut random, horizon) = (Random::of(1, 1), Duration::from_millis(100));
+        let latest: Vec<Duration> =
+            (0..1_000).filter_map(|_| choose(&mut random, horizon).latest()).collect();
+        assert_eq!(latest.len(), 1_000, "every one comes");
+        assert!(latest.iter().all(|time| *time <= horizon * 5 / 4));
+        for tenth in 0..10 {
+            let part = horizon * tenth / 10..horizon * (tenth + 1) / 10;
+            let there = latest.iter().filter(|time| part.contains(*time)).count();
+            assert!(there > 10, "{there} in {part:?}");
         }
     }
 }

@@ -70,16 +70,21 @@ impl Process {
 
 /// All living processes that name `folder` in their command line or environment.
 pub(super) fn of(folder: &Path) -> Vec<Process> {
+    numbered_above(folder, 0)
+}
+
+/// Those of them with a number above this one: what a process started, unless the numbers began anew meanwhile.
+/// A look at these costs little, however many other processes there are.
+pub(super) fn numbered_above(folder: &Path, least: u32) -> Vec<Process> {
     // With the separator, so that the folder of session 1 is not found in that of session 12.
     let needle = format!("{}/", folder.display());
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let own = std::process::id();
     let pids = entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
-        .filter(|pid| *pid != own);
+        .filter(|pid| *pid != own && *pid > least);
     let names = |pid: u32, file: &str| {
-        fs::read(format!("/proc/{pid}/{file}"))
-            .is_ok_and(|bytes| contains(&bytes, needle.as_bytes()))
+        fs::read(format!("/proc/{pid}/{file}")).is_ok_and(|bytes| contains(&bytes, &needle))
     };
     pids.filter(|pid| names(*pid, "environ") || names(*pid, "cmdline"))
         .filter_map(|pid| {
@@ -89,8 +94,9 @@ pub(super) fn of(folder: &Path) -> Vec<Process> {
         .collect()
 }
 
-fn contains(bytes: &[u8], needle: &[u8]) -> bool {
-    bytes.windows(needle.len()).any(|window| window == needle)
+/// What of the bytes is no text never stands in the name of a folder of the harness.
+fn contains(bytes: &[u8], needle: &str) -> bool {
+    String::from_utf8_lossy(bytes).contains(needle)
 }
 
 /// When it started, and whether it is over.
@@ -123,6 +129,8 @@ mod tests {
             left = Left::look(folder.path(), Instant::now());
         }
         assert!(left.overdue().is_empty(), "its time is not over");
+        let above = |pid: u32| numbered_above(folder.path(), pid).len();
+        assert_eq!((above(child.id() - 1), above(child.id())), (1, 0));
         // A machine that was just started has no moment so long ago.
         if let Some(past) = Instant::now().checked_sub(Duration::from_secs(5)) {
             let mut late = Left { processes: left.processes.clone(), killed: past };

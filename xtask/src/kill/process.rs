@@ -16,12 +16,12 @@ use super::moment::Moment;
 use super::victim::{self, Victim};
 
 /// A process that does not end by itself in this time hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// How often the witness is looked at, when a kill waits for it.
 const GLANCE: Duration = Duration::from_micros(200);
 
-/// How often a process is looked for that is to be hit.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+/// How often a process is looked for that is to be hit: it lives for longer.
+const LOOK_AGAIN: Duration = Duration::from_millis(3);
 
 /// How a process ended.
 #[derive(Debug)]
@@ -51,6 +51,8 @@ pub(super) struct Ran {
     /// Whole lines that were no JSON.
     pub(super) garbage: Vec<String>,
     pub(super) took: Duration,
+    /// How long it took to say its first word.
+    pub(super) first: Option<Duration>,
     /// How often something else than the process was hit.
     pub(super) hits: u64,
 }
@@ -106,7 +108,7 @@ pub(super) fn run(
     let stdout = child.stdout.take().context("its output is piped")?;
     let lines = listen(stdout);
     let mut watch = Watch::of(hit.moment, written_before, began);
-    let mut text: Vec<Vec<u8>> = Vec::new();
+    let (mut text, mut first): (Vec<Vec<u8>>, Option<Duration>) = (Vec::new(), None);
     let ended = loop {
         if watch.is_due() {
             if hit.victim == Victim::Engine {
@@ -121,6 +123,7 @@ pub(super) fn run(
         }
         match lines.recv_timeout(watch.wait()) {
             Ok(line) => {
+                first.get_or_insert_with(|| began.elapsed());
                 watch.line(&line);
                 if let Some(partner) = partner.as_deref_mut() {
                     partner.hear(&line);
@@ -138,7 +141,7 @@ pub(super) fn run(
         text.push(line);
     }
     fs::write(logs.out, text.concat())?;
-    let mut ran = Ran { end, printed: Vec::new(), garbage: Vec::new(), took, hits };
+    let mut ran = Ran { end, printed: Vec::new(), garbage: Vec::new(), took, first, hits };
     for line in text {
         match serde_json::from_slice(&line) {
             Ok(value) => ran.printed.push(value),

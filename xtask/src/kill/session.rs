@@ -1,5 +1,6 @@
 //! One session from its first process to its last: begun, killed, taken up again, checked.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,13 +17,15 @@ use super::process::{self, End, Hit, Logs, Ran};
 use super::random::Random;
 use super::syncs::{self, Syncs};
 use super::victim::Victim;
-use super::work::{self, Work};
+use super::work::{self, Demand, Work};
 use super::{Fault, Finding, Harness, check, journal, tail};
 
 /// Most processes of one session: kills, and a few that end by themselves.
 pub(super) const PROCESSES_MAX: usize = 60;
-/// What a turn is taken to need before any was measured.
+/// What a turn, and a process before its first word, is taken to need before any was measured.
 const TURN_GUESS: Duration = Duration::from_millis(30);
+/// A process is mostly killed within so many turns: then there is something left for the next one.
+const TURNS_AHEAD: u64 = 3;
 /// The first sync that fails is one of so many: a new store needs about ten before the first fact, a turn a few.
 const SYNCS_MAX: u64 = 40;
 pub(super) const PROMPT: &str = "Do the work.";
@@ -34,6 +37,8 @@ pub(super) struct Played {
     pub(super) unknowns_said: u64,
     /// How often it was hit.
     pub(super) kills: u64,
+    /// From its first process to its last check.
+    pub(super) took: Duration,
 }
 
 /// What the next process is asked to do.
@@ -56,16 +61,24 @@ enum Next {
 /// # Errors
 /// Folders or processes could not be made. What the binary did wrong stands in the findings.
 pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
+    let began = Instant::now();
     let mut random = Random::of(harness.seed, number);
     let folder = harness.folder.join(number.to_string());
     fs::create_dir(&folder).with_context(|| format!("making {}", folder.display()))?;
-    let work = work::choose(&mut random, number, &house::witness(&folder));
+    let plan = harness.plan(number);
+    let kills_left = kills(&mut random, harness.session_kills_max);
+    let demand =
+        Demand { steps_min: kills_left * 2 / 3, has_only_commands: plan.victim.leaves_engine() };
+    let work = work::choose_for(&mut random, number, &house::witness(&folder), demand);
     // In the other mode commands need an approver, and there is none.
     let full = random.below(6) != 0;
     let over_http = harness.over_http(&mut random);
-    let plan = harness.plan(number);
-    // Whoever else there is would be asked, and nobody here answers anything.
-    let full = full || plan.face != SessionFace::Run;
+    let full = match plan.face {
+        // Where commands are what is hit, they must run.
+        SessionFace::Run => full || plan.victim.leaves_engine(),
+        // Whoever else there is would be asked, and nobody here answers anything.
+        SessionFace::Acp | SessionFace::Mcp | SessionFace::Serve => true,
+    };
     let mut house = House::build(&harness.binary, folder.clone(), &work, full)?;
     if over_http {
         house.serve()?;
@@ -76,7 +89,6 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
     if plan.victim == Victim::Disk {
         house.mount_disk()?;
     }
-    let kills_left = random.between(1, harness.session_kills_max);
     let mut player = Player {
         harness,
         house: &house,
@@ -92,6 +104,8 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
         ended_calls: Vec::new(),
         left: Vec::new(),
         findings: Vec::new(),
+        turns_seen: 0,
+        start: TURN_GUESS,
         turn: TURN_GUESS,
     };
     let unknowns_said = match plan.face {
@@ -104,7 +118,13 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
         drop(house);
         fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
     }
-    Ok(Played { folder, findings, unknowns_said, kills })
+    Ok(Played { folder, findings, unknowns_said, kills, took: began.elapsed() })
+}
+
+/// How often a session is hit: mostly often, since what it costs beside its kills is then shared by them.
+fn kills(random: &mut Random, most: u64) -> u64 {
+    let least = if random.below(4) == 0 { 1 } else { most.div_ceil(2) };
+    random.between(least, most)
 }
 
 pub(super) struct Player<'a> {
@@ -128,6 +148,10 @@ pub(super) struct Player<'a> {
     pub(super) acknowledged: Vec<Value>,
     left: Vec<Left>,
     pub(super) findings: Vec<Finding>,
+    /// Turns that its journal had when it was last looked at.
+    turns_seen: u64,
+    /// How long a process takes to say its first word, as last measured.
+    start: Duration,
     /// How long a turn takes, as last measured.
     pub(super) turn: Duration,
 }
@@ -214,16 +238,19 @@ impl Player<'_> {
         let mut ran = process::run(command, self.hit(moment), logs, Some(&mut editor))?;
         self.count_failed_syncs(&mut ran);
         self.take_in(&ran)?;
-        let told = editor.told;
+        let (told, left) = (editor.told, self.turns_left());
         // On a full disk a refusal is right, and what is said again must be taken then.
         let is_cut_off = self.is_cut_off(&ran);
         for refusal in told.refusals.into_iter().filter(|_| !is_cut_off) {
             self.fault(Fault::FactLost, format!("the editor was refused: {refusal}"));
         }
         self.ended_calls.extend(told.ended_calls);
+        self.measure(&ran, left.saturating_sub(self.turns_left()));
         let next = match (&ran.end, told.is_answered, told.session) {
             (End::Hung, ..) => self.hung(),
             (_, true, Some(id)) => Next::Over(id),
+            // It had its prompt already. What of it is over now, the next process shows to its last words.
+            (End::Killed(_), ..) if matches!(wanted, Next::GoOn(_)) => wanted.clone(),
             // A session is kept from its first prompt on: the store knows whether there is one.
             _ => self.look_up(None, &ran, logs.errors)?,
         };
@@ -249,10 +276,21 @@ impl Player<'_> {
         Hit { moment, again: &self.again, victim: self.plan.victim, house: self.house }
     }
 
-    /// Turns that no process began yet.
+    /// Turns that no process began yet, as far as is known.
     pub(super) fn turns_left(&self) -> u64 {
-        let turns = self.acknowledged.iter().filter(|fact| fact["kind"] == "turn.started").count();
-        self.work.turns.saturating_sub(turns as u64)
+        let printed = turns(&self.acknowledged);
+        // An editor hears of calls only.
+        let calls = self.ended_calls.iter().collect::<BTreeSet<_>>().len() as u64;
+        let by_calls = calls * self.work.turns / (self.work.calls.len() as u64).max(1);
+        self.work.turns.saturating_sub(printed.max(by_calls).max(self.turns_seen))
+    }
+
+    /// Takes in how long a process took for its first word, and for so many turns.
+    pub(super) fn measure(&mut self, ran: &Ran, turns: u64) {
+        self.start = ran.first.unwrap_or(self.start);
+        if let Some(turns) = u32::try_from(turns).ok().filter(|turns| *turns > 0) {
+            self.turn = ran.took.saturating_sub(self.start) / turns;
+        }
     }
 
     /// When the next process is killed, which has so many turns before it.
@@ -262,8 +300,10 @@ impl Player<'_> {
         if process + 4 > PROCESSES_MAX || !self.take_kill() {
             return Moment::Never;
         }
-        let left = u32::try_from(turns_left.max(1)).unwrap_or(1);
-        let moment = moment::choose(&mut self.random, self.turn * left + TURN_GUESS);
+        let ahead = u32::try_from(turns_left.clamp(1, TURNS_AHEAD)).unwrap_or(1);
+        // A process that ends before its kill proves nothing: near the end of the work it is killed sooner.
+        let work = if turns_left > TURNS_AHEAD { self.turn * ahead } else { self.turn * ahead / 2 };
+        let moment = moment::choose(&mut self.random, self.start + work);
         if self.plan.victim == Victim::Sync {
             self.syncs = Syncs::FailFrom(self.random.between(1, SYNCS_MAX));
             return Moment::Never;
@@ -335,10 +375,7 @@ impl Player<'_> {
         for line in &ran.garbage {
             self.fault(Fault::FactLost, format!("a line of output is not JSON: {line}"));
         }
-        let turns = ran.printed.iter().filter(|fact| fact["kind"] == "turn.started").count();
-        if let Some(turns) = u32::try_from(turns).ok().filter(|turns| *turns > 0) {
-            self.turn = ran.took / turns;
-        }
+        self.measure(ran, turns(&ran.printed));
         self.acknowledged.extend(ran.printed.iter().filter(|fact| fact["seq"].is_u64()).cloned());
         Ok(())
     }
@@ -399,6 +436,7 @@ impl Player<'_> {
                 }
             },
         };
+        self.turns_seen = turns(&facts);
         let has = |kind: &str| facts.iter().any(|fact| fact["kind"] == kind);
         if let (Some(id), true) = (&id, has("run.finished")) {
             return Ok(Next::Over(id.clone()));
@@ -449,4 +487,9 @@ impl Player<'_> {
         }
         Ok(facts.iter().filter(|fact| fact["kind"] == "call.unknown").count() as u64)
     }
+}
+
+/// Turns that these facts began.
+fn turns(facts: &[Value]) -> u64 {
+    facts.iter().filter(|fact| fact["kind"] == "turn.started").count() as u64
 }

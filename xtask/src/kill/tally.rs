@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use super::plan::Plan;
 use super::session::Played;
@@ -28,6 +29,8 @@ struct PlanTally {
     kills: u64,
     sessions: u64,
     faulty: u64,
+    /// What they took together.
+    took: Duration,
 }
 
 impl Tally {
@@ -40,6 +43,7 @@ impl Tally {
         let of_plan = self.plans.entry(plan).or_default();
         of_plan.kills += played.kills;
         of_plan.sessions += 1;
+        of_plan.took += played.took;
         of_plan.faulty += faulty;
         for Finding { fault, .. } in &played.findings {
             let column = match fault {
@@ -54,11 +58,23 @@ impl Tally {
         }
     }
 
-    /// A line for each plan: how often it was hit, in how many sessions, and how many of those were faulty.
+    /// How many plans there were.
+    pub(super) fn plans(&self) -> usize {
+        self.plans.len()
+    }
+
+    /// A line for each plan: how often it was hit, which share of all kills that is, in how many sessions, how many
+    /// of those were faulty, and how long a kill took with everything about it.
     pub(super) fn by_plan(&self) -> Vec<String> {
+        let all: u64 = self.plans.values().map(|tally| tally.kills).sum();
         let line = |(plan, tally): (&Plan, &PlanTally)| {
-            let PlanTally { kills, sessions, faulty } = tally;
-            format!("{plan}: kills={kills} sessions={sessions} faulty={faulty}")
+            let PlanTally { kills, sessions, faulty, took } = tally;
+            let share = *kills as f64 * 100.0 / all.max(1) as f64;
+            let ms = took.as_secs_f64() * 1e3 / (*kills).max(1) as f64;
+            format!(
+                "{plan}: kills={kills} share={share:.1}% sessions={sessions} faulty={faulty} \
+                 ms_per_kill={ms:.0}"
+            )
         };
         self.plans.iter().map(line).collect()
     }

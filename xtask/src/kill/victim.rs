@@ -37,7 +37,8 @@ impl Victim {
     }
 }
 
-/// Hits something else than the engine, whose process is `engine`. Whether there was anything to hit.
+/// Hits something else than the engine, whose process is `engine` and which started it. Whether there was anything
+/// to hit.
 ///
 /// # Errors
 /// The disk cannot be filled.
@@ -52,9 +53,9 @@ pub(super) fn hit(victim: Victim, house: &House, engine: u32) -> anyhow::Result<
         Victim::Supervisor => |words: &str| words.contains(SUPERVISOR),
         Victim::Child => |words: &str| !words.contains(SUPERVISOR),
     };
-    let mut found: Vec<orphans::Process> = orphans::of(&house.inner)
+    let mut found: Vec<orphans::Process> = orphans::numbered_above(&house.inner, engine)
         .into_iter()
-        .filter(|process| process.pid != engine && is_wanted(&process.words()))
+        .filter(|process| is_wanted(&process.words()))
         .collect();
     found.sort_by_key(|process| process.started);
     let pid = found.last().and_then(|process| Pid::from_raw(i32::try_from(process.pid).ok()?));

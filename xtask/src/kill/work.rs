@@ -65,6 +65,15 @@ pub(super) struct Work {
     pub(super) turns: u64,
 }
 
+/// What a session's work must have.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Demand {
+    /// Steps at least: whoever is hit often needs something to do each time.
+    pub(super) steps_min: u64,
+    /// Every call starts processes: where these are what is hit.
+    pub(super) has_only_commands: bool,
+}
+
 /// One kind of call in the making.
 type Maker = fn(&mut Draft<'_>, String) -> (&'static str, Value);
 
@@ -72,8 +81,12 @@ type Maker = fn(&mut Draft<'_>, String) -> (&'static str, Value);
 const MAKERS: &[Maker] =
     &[append, edit, patch, patch, write, moved, delete, command, command, command, long, job, read];
 
+/// Those that start processes; what comes of a job is not waited for.
+const COMMAND_MAKERS: &[Maker] = &[command, command, command, long, job];
+
 struct Draft<'a> {
     work: Work,
+    demand: Demand,
     random: &'a mut Random,
     witness: &'a Path,
     number: u64,
@@ -84,9 +97,20 @@ struct Draft<'a> {
 
 /// Chooses the work of a session. Commands write to `witness`.
 pub(super) fn choose(random: &mut Random, session: u64, witness: &Path) -> Work {
-    let steps = random.between(5, 14);
+    choose_for(random, session, witness, Demand::default())
+}
+
+/// The same for a session of which something is demanded.
+pub(super) fn choose_for(
+    random: &mut Random,
+    session: u64,
+    witness: &Path,
+    demand: Demand,
+) -> Work {
+    let steps = random.between(5, 14).max(demand.steps_min);
     let mut draft = Draft {
         work: Work::default(),
+        demand,
         random,
         witness,
         number: 0,
@@ -118,12 +142,14 @@ impl Draft<'_> {
             }
             _ => {}
         }
-        let reads = self.random.below(8) == 0;
+        let Demand { has_only_commands, .. } = self.demand;
+        let makers = if has_only_commands { COMMAND_MAKERS } else { MAKERS };
+        let reads = self.random.below(8) == 0 && !has_only_commands;
         let calls = if reads { 3 } else { self.random.between(1, 2) };
         for _ in 0..calls {
             self.number += 1;
             let tag = format!("k{session}n{}z", self.number);
-            let maker = if reads { read } else { self.random.one_of(MAKERS) };
+            let maker = if reads { read } else { self.random.one_of(makers) };
             let (tool, input) = maker(self, tag);
             let _ = writeln!(self.work.script, "calls: {tool} {input}");
             if let Some(planned) = self.work.calls.last_mut() {
@@ -256,6 +282,17 @@ mod tests {
             let calls = work.script.lines().filter(|line| line.contains(&call.tag)).count();
             assert_eq!(calls, 1, "{}", call.tag);
             assert!(call.input.to_string().contains(&call.tag) && !call.tool.is_empty());
+        }
+    }
+
+    #[test]
+    fn d7_work_has_what_is_demanded_of_it() {
+        let demand = Demand { steps_min: 20, has_only_commands: true };
+        for session in 0..20 {
+            let witness = Path::new("/elsewhere/log");
+            let work = choose_for(&mut Random::of(1, session), session, witness, demand);
+            assert_eq!(work.turns, 21);
+            assert!(work.calls.iter().all(|call| call.kind == Kind::Command));
         }
     }
 }

@@ -35,6 +35,7 @@ mod serve;
 mod session;
 mod syncs;
 mod tally;
+mod terminal;
 mod victim;
 mod work;
 

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -73,6 +73,40 @@ impl Pty {
         self.keys.write_all(text.as_bytes()).context("typing")
     }
 
+    /// What was written from this byte on.
+    pub(crate) fn written_from(&self, from: usize) -> Vec<u8> {
+        self.heard.lock().bytes.get(from..).unwrap_or_default().to_vec()
+    }
+
+    /// Waits until more than `length` bytes were written, nothing more will be, or the time is over.
+    pub(crate) fn wait_for_more(&self, length: usize, time: Duration) {
+        // Whether there is more, whoever waited looks for.
+        let _more = self.heard.wait(time, |written| (written.bytes.len() > length).then_some(()));
+    }
+
+    /// SIGKILL; how it ended, which is by itself where it was quicker.
+    pub(crate) fn kill(&mut self) -> anyhow::Result<ExitStatus> {
+        self.child.kill()?;
+        Ok(self.child.wait()?)
+    }
+
+    /// How it ended, if it did.
+    pub(crate) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        Ok(self.child.try_wait()?)
+    }
+
+    /// Tells it to end, and waits; how it ended, `None`: it did not in this time.
+    pub(crate) fn end_and_wait(&mut self, time: Duration) -> anyhow::Result<Option<ExitStatus>> {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).context("sending a signal")?;
+        let until = Instant::now() + time;
+        loop {
+            match self.ended()? {
+                None if Instant::now() < until => thread::sleep(Duration::from_millis(2)),
+                status => return Ok(status),
+            }
+        }
+    }
+
     /// Bytes so far.
     pub(crate) fn written(&self) -> usize {
         self.heard.lock().bytes.len()
@@ -135,10 +169,9 @@ impl Pty {
 
 impl Drop for Pty {
     fn drop(&mut self) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        if let Some(pid) = pid {
-            // It may have ended already.
-            let _ended = kill_process(pid, Signal::TERM);
+        if matches!(self.child.try_wait(), Ok(None)) {
+            // It may end at this moment.
+            let _ended = kill_process(Pid::from_child(&self.child), Signal::TERM);
         }
         let end = Instant::now() + ENDING;
         while Instant::now() < end && matches!(self.child.try_wait(), Ok(None)) {

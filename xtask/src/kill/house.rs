@@ -296,6 +296,16 @@ impl House {
         Ok(command)
     }
 
+    /// `weir` on a terminal, with this session or with one that begins.
+    pub(super) fn show_terminal(&self, syncs: Syncs, session: Option<&str>) -> Command {
+        let mut command = self.with_model(syncs, &[]);
+        command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+        if let Some(session) = session {
+            command.args(["--resume", session]);
+        }
+        command
+    }
+
     /// `weir acp`, as an editor starts it.
     pub(super) fn serve_editor(&self, syncs: Syncs) -> Command {
         self.with_model(syncs, &["acp"])

@@ -41,6 +41,21 @@ pub(super) fn facts(house: &House, id: &str) -> anyhow::Result<Result<Vec<Value>
     Ok(facts_of_export(&String::from_utf8_lossy(&output.stdout)))
 }
 
+/// Whether the run of this session, or of the newest that there is, has its end in the journal.
+///
+/// # Errors
+/// A command could not be started.
+pub(super) fn has_ended(house: &House, id: Option<&str>) -> anyhow::Result<bool> {
+    let id = match id {
+        Some(id) => Some(id.to_owned()),
+        None => sessions(house)?.unwrap_or_default().into_iter().next(),
+    };
+    let Some(id) = id else { return Ok(false) };
+    // What is wrong with it is found by whoever looks at it next.
+    let facts = facts(house, &id)?.unwrap_or_default();
+    Ok(facts.iter().any(|fact| fact["kind"] == "run.finished"))
+}
+
 /// The facts of an exported session.
 pub(super) fn facts_of_export(text: &str) -> Result<Vec<Value>, Finding> {
     let lines: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();

@@ -12,7 +12,8 @@ use super::victim::Victim;
 /// Whose processes are hit, and how.
 #[derive(Debug, Clone, Args)]
 pub(super) struct PlanArgs {
-    /// Which face is killed; `all`: every face over every store that it has, every victim and every disk in turn
+    /// Which face is killed; `all`: every face over every store that it has, every victim and every disk in turn,
+    /// each of them in one of 84 sessions at least
     #[arg(long, value_name = "FACE", value_enum, default_value_t)]
     face: Face,
     /// What is hit: the engine unless it is said, with --face all everything
@@ -43,6 +44,8 @@ enum Face {
     Mcp,
     /// `weir serve`, with somebody who uses it over HTTP.
     Serve,
+    /// `weir` on a terminal, with somebody who types and answers.
+    Tui,
     /// All of them in turn: the whole proof.
     All,
 }
@@ -54,6 +57,7 @@ pub(super) enum SessionFace {
     Acp,
     Mcp,
     Serve,
+    Tui,
 }
 
 /// Where the sessions of `weir serve` are kept.
@@ -96,44 +100,57 @@ pub(super) struct Plan {
     pub(super) place: WorkPlace,
 }
 
-/// The whole proof, once. Engines stand more often: a session with another victim is hit less often.
-const ROUND: [Plan; 35] = [
+/// Everything that there is to be proven, once.
+const EVERY: [Plan; 28] = [
     Plan::of(SessionFace::Run),
     Plan::of(SessionFace::Acp),
     Plan::of(SessionFace::Mcp),
     Plan::of(SessionFace::Serve),
     Plan::of(SessionFace::Serve).kept_in_postgres(),
+    Plan::of(SessionFace::Tui),
     Plan::of(SessionFace::Run).hitting(Victim::Supervisor),
     Plan::of(SessionFace::Acp).hitting(Victim::Child),
     Plan::of(SessionFace::Run).hitting(Victim::Disk),
     Plan::of(SessionFace::Run).on_slow_disk(),
-    Plan::of(SessionFace::Run),
-    Plan::of(SessionFace::Acp),
-    Plan::of(SessionFace::Mcp),
-    Plan::of(SessionFace::Serve),
-    Plan::of(SessionFace::Serve).kept_in_postgres(),
+    Plan::of(SessionFace::Tui).hitting(Victim::Child),
     Plan::of(SessionFace::Mcp).hitting(Victim::Supervisor),
     Plan::of(SessionFace::Serve).hitting(Victim::Child),
     Plan::of(SessionFace::Acp).on_slow_disk(),
     Plan::of(SessionFace::Run).in_worktree(),
     Plan::of(SessionFace::Run).hitting(Victim::Sync),
-    Plan::of(SessionFace::Run),
-    Plan::of(SessionFace::Acp),
-    Plan::of(SessionFace::Mcp),
-    Plan::of(SessionFace::Serve),
-    Plan::of(SessionFace::Serve).kept_in_postgres(),
     Plan::of(SessionFace::Serve).hitting(Victim::Supervisor),
     Plan::of(SessionFace::Run).hitting(Victim::Child),
     Plan::of(SessionFace::Serve).on_slow_disk(),
     Plan::of(SessionFace::Acp).hitting(Victim::Disk),
-    Plan::of(SessionFace::Run),
     Plan::of(SessionFace::Acp).hitting(Victim::Supervisor),
     Plan::of(SessionFace::Mcp).hitting(Victim::Child),
     Plan::of(SessionFace::Mcp).on_slow_disk(),
     Plan::of(SessionFace::Acp).hitting(Victim::Sync),
     Plan::of(SessionFace::Serve).kept_in_postgres().hitting(Victim::Supervisor),
     Plan::of(SessionFace::Serve).kept_in_postgres().hitting(Victim::Child),
+    Plan::of(SessionFace::Tui).hitting(Victim::Supervisor),
+    Plan::of(SessionFace::Tui).on_slow_disk(),
 ];
+
+/// What costs little for each kill, and meets most of what a kill can meet.
+const CHEAP: [Plan; 8] = [
+    Plan::of(SessionFace::Run),
+    Plan::of(SessionFace::Run),
+    Plan::of(SessionFace::Acp),
+    Plan::of(SessionFace::Run),
+    Plan::of(SessionFace::Run),
+    Plan::of(SessionFace::Run),
+    Plan::of(SessionFace::Acp),
+    Plan::of(SessionFace::Run),
+];
+
+/// How often that is done in a round. So of 84 sessions everything has one at least.
+const CHEAP_TIMES: usize = 7;
+
+/// The whole proof in turn: everything, then what is cheap.
+fn round() -> impl Iterator<Item = Plan> {
+    EVERY.into_iter().chain(std::iter::repeat_n(CHEAP, CHEAP_TIMES).flatten())
+}
 
 impl DiskKind {
     /// What becomes of the syncs of a process on it.
@@ -148,14 +165,15 @@ impl DiskKind {
 impl Face {
     /// The faces of sessions, in turn.
     fn in_turn(self) -> &'static [SessionFace] {
-        use SessionFace::{Acp, Mcp, Run, Serve};
+        use SessionFace::{Acp, Mcp, Run, Serve, Tui};
         match self {
             Face::Run => &[Run],
             Face::Acp => &[Acp],
             Face::Both => &[Acp, Run],
             Face::Mcp => &[Mcp],
             Face::Serve => &[Serve],
-            Face::All => &[Run, Acp, Mcp, Serve],
+            Face::Tui => &[Tui],
+            Face::All => &[Run, Acp, Mcp, Serve, Tui],
         }
     }
 }
@@ -180,7 +198,7 @@ impl PlanArgs {
             place: self.place.unwrap_or_default(),
         };
         let plans: Vec<Plan> = match self.face {
-            Face::All => ROUND.into_iter().filter(fits).collect(),
+            Face::All => round().filter(fits).collect(),
             face => face.in_turn().iter().map(plan).collect(),
         };
         ensure!(
@@ -284,6 +302,16 @@ mod tests {
     }
 
     #[test]
+    fn d7_every_plan_has_its_share_of_the_whole_proof() {
+        let round = wanted(Face::All).plans().expect("it is possible");
+        assert_eq!(round.len(), 84);
+        let (every, cheap) = round.split_at(EVERY.len());
+        let different: std::collections::BTreeSet<&Plan> = every.iter().collect();
+        assert_eq!(different.len(), EVERY.len(), "everything comes first, and once");
+        assert!(cheap.iter().all(|plan| different.contains(plan)));
+    }
+
+    #[test]
     fn d7_options_choose_among_the_plans() {
         let run = wanted(Face::Run).plans().expect("it is possible");
         assert_eq!(run, [Plan::of(SessionFace::Run)]);
@@ -293,7 +321,7 @@ mod tests {
         assert_eq!(child, both.map(|face| Plan::of(face).hitting(Victim::Child)));
         let sqlite = PlanArgs { store: Some(StoreKind::Sqlite), ..wanted(Face::All) };
         let sqlite = sqlite.plans().expect("it is possible");
-        assert!(sqlite.len() > 20 && sqlite.iter().all(|plan| plan.store == StoreKind::Sqlite));
+        assert!(sqlite.len() > 70 && sqlite.iter().all(|plan| plan.store == StoreKind::Sqlite));
         let nobody = [
             PlanArgs { victim: Some(Victim::Disk), ..wanted(Face::Mcp) },
             PlanArgs { victim: Some(Victim::Sync), ..wanted(Face::Serve) },

@@ -16,6 +16,7 @@ use super::plan::{Plan, SessionFace, WorkPlace};
 use super::process::{self, End, Hit, Logs, Ran};
 use super::random::Random;
 use super::syncs::{self, Syncs};
+use super::terminal::{self, Typist};
 use super::victim::Victim;
 use super::work::{self, Demand, Work};
 use super::{Fault, Finding, Harness, check, journal, tail};
@@ -76,6 +77,8 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
     let full = match plan.face {
         // Where commands are what is hit, they must run.
         SessionFace::Run => full || plan.victim.leaves_engine(),
+        // Somebody is there who answers: half of them are asked about every command.
+        SessionFace::Tui => random.below(2) == 0,
         // Whoever else there is would be asked, and nobody here answers anything.
         SessionFace::Acp | SessionFace::Mcp | SessionFace::Serve => true,
     };
@@ -109,7 +112,7 @@ pub(super) fn play(harness: &Harness, number: u64) -> anyhow::Result<Played> {
         turn: TURN_GUESS,
     };
     let unknowns_said = match plan.face {
-        SessionFace::Run | SessionFace::Acp => player.play_processes()?,
+        SessionFace::Run | SessionFace::Acp | SessionFace::Tui => player.play_processes()?,
         SessionFace::Mcp => player.play_client()?,
         SessionFace::Serve => player.play_server()?,
     };
@@ -192,6 +195,7 @@ impl Player<'_> {
             let ran;
             (ran, next) = match self.plan.face {
                 SessionFace::Acp => self.play_editor(&next, moment, logs)?,
+                SessionFace::Tui => self.play_terminal(&next, moment, logs)?,
                 _ => self.play_run(&next, moment, logs)?,
             };
             self.note(process, moment, &ran, &format!("next {next:?}"))?;
@@ -258,6 +262,34 @@ impl Player<'_> {
             let what = format!("calls ended in a session that is gone: {:?}", self.ended_calls);
             self.fault(Fault::FactLost, what);
         }
+        Ok((ran, next))
+    }
+
+    /// One process of `weir` on a terminal, and somebody before it.
+    fn play_terminal(
+        &mut self,
+        wanted: &Next,
+        moment: Moment,
+        logs: Logs<'_>,
+    ) -> anyhow::Result<(Ran, Next)> {
+        let (id, mut typist) = match wanted {
+            Next::Say(id) => (Some(id.clone()), Typist::who_says(PROMPT)),
+            Next::GoOn(id) => (Some(id.clone()), Typist::who_watches()),
+            Next::Begin | Next::Over(_) | Next::Stuck => (None, Typist::who_says(PROMPT)),
+        };
+        let command = self.house.show_terminal(self.syncs, id.as_deref());
+        let house = self.house;
+        let is_over: &dyn Fn() -> anyhow::Result<bool> =
+            &|| journal::has_ended(house, id.as_deref());
+        let ran = terminal::run(&command, self.hit(moment), logs, &mut typist, is_over)?;
+        self.take_in(&ran)?;
+        let left = self.turns_left();
+        let next = match ran.end {
+            End::Hung => self.hung(),
+            // What a screen shows is said by nobody for good: the journal tells how far it is.
+            End::Itself(_) | End::Killed(_) => self.look_up(id, &ran, logs.errors)?,
+        };
+        self.measure(&ran, left.saturating_sub(self.turns_left()));
         Ok((ran, next))
     }
 

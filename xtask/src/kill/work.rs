@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::random::Random;
 
 /// What the model says at the end.
-pub(super) const LAST_WORDS: &str = "The work is done.";
+pub(super) const LAST_WORDS: &str = "The work is all-done.";
 
 /// Where a mark is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! A PostgreSQL server of a proof's own, from the installed programs: it can be ended in the middle of
-//! its work. Not here: what a loss of power would lose, and a server that somebody else started, which nobody may restart.
+//! its work. Not here: what a loss of power would lose, and a server that somebody else started, which
+//! nobody may restart.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! Somebody at the terminal interface (`weir`, `weir --resume`) on a pty: types what is to be done, answers what is
-//! asked by its key, and leaves when the run is over. Not here: what became of the session, for a screen promises nothing.
+//! Somebody at the terminal interface (`weir`, `weir --resume`) on a pty: types what is to be done, answers what
+//! is asked by its key, and leaves when the run is over. Not here: what became of the session, for a screen
+//! promises nothing.
 
 use std::fs;
 use std::process::Command;
@@ -12,7 +13,8 @@ use crate::pty::Pty;
 
 /// How often the moment and the witness are looked at.
 const GLANCE: Duration = Duration::from_millis(1);
-/// How often the journal is asked whether the run is over, where the screen shows the last words, and where it does not.
+/// How often the journal is asked whether the run is over: where the screen shows the last words, and where it
+/// does not.
 const ASK_SOON: Duration = Duration::from_millis(60);
 const ASK_LATE: Duration = Duration::from_secs(2);
 /// Bytes of the end of what was written that stand in a report.

@@ -25,8 +25,6 @@ use super::{Fault, Finding, Harness, check, journal, tail};
 pub(super) const PROCESSES_MAX: usize = 60;
 /// What a turn, and a process before its first word, is taken to need before any was measured.
 const TURN_GUESS: Duration = Duration::from_millis(30);
-/// A process is mostly killed within so many turns: then there is something left for the next one.
-const TURNS_AHEAD: u64 = 3;
 /// The first sync that fails is one of so many: a new store needs about ten before the first fact, a turn a few.
 const SYNCS_MAX: u64 = 40;
 pub(super) const PROMPT: &str = "Do the work.";
@@ -334,9 +332,9 @@ impl Player<'_> {
         if process + 4 > PROCESSES_MAX || !self.take_kill() {
             return Moment::Never;
         }
-        let ahead = u32::try_from(turns_left.clamp(1, TURNS_AHEAD)).unwrap_or(1);
-        // A process that ends before its kill proves nothing: near the end of the work it is killed sooner.
-        let work = if turns_left > TURNS_AHEAD { self.turn * ahead } else { self.turn * ahead / 2 };
+        // Within its next turn: then as many kills as a session gets are spread over all of its work. In the last
+        // one it is killed sooner, since a process that ends before its kill proves nothing.
+        let work = if turns_left > 1 { self.turn } else { self.turn / 2 };
         let moment = moment::choose(&mut self.random, self.start + work);
         if self.plan.victim == Victim::Sync {
             self.syncs = Syncs::FailFrom(self.random.between(1, SYNCS_MAX));

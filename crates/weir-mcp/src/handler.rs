@@ -244,9 +244,9 @@ impl McpConnectionContext {
             tokens_max: request.max_tokens.min(SAMPLE_TOKENS_MAX),
         };
         let _asking = CountGuard::new(&self.asking);
-        let asked =
-            caller.model.ask_model(&foreign::sampling_name(&self.server), question.to_input());
-        let text = asked.await.map_err(|why| refuse(&why))?;
+        let name = foreign::sampling_name(&self.server);
+        let asked = caller.model.ask_model(&name, question.to_input()).await;
+        let text = asked.map_err(|why| refuse(&why))?;
         let answer = SamplingMessage::assistant_text(text);
         Ok(CreateMessageResult::new(answer, sampler.model_name()).with_stop_reason("endTurn"))
     }

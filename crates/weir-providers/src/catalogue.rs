@@ -15,14 +15,13 @@ use weir_core::model::{ModelInfo, ModelRef, Price};
 
 use crate::dialect::{VendorQuirks, without_date};
 use crate::text_tools::TEXT_CALLS;
-pub use own_server::{ServerKind, can_be_asked, is_own_server};
+pub use own_server::{ServerKind, can_be_asked, guessed_window, is_own_server};
 pub use search_offer::{SearchOffer, SearchPrice, SearchPriceUnit, SearchShape};
 pub use vendor::{Vendor, VendorOverride};
 
 /// Window that a model is given of which nothing is known.
 pub const UNKNOWN_WINDOW: u64 = 128_000;
-/// Window that a model of a server of one's own, or of a provider that is not built in, is given where nobody says
-/// which holds: what the most common server starts with by itself, so that nothing is cut at the front unseen (R6).
+/// Window that a model of a server of one's own is given where nobody says which holds ([`guessed_window`]): what the most common server starts with by itself, so that nothing is cut at the front unseen (R6).
 pub const LOCAL_WINDOW: u64 = 4_096;
 /// Output limit that a model is given of which nothing is known.
 pub const UNKNOWN_MAX_OUTPUT: u64 = 8_192;
@@ -388,13 +387,13 @@ impl ModelCatalogue {
     fn unknown_model(&self, model: &ModelRef) -> ModelInfo {
         let vendor = self.find_vendor(&model.provider);
         let is_local = vendor.is_some_and(|vendor| vendor.is_own || can_be_asked(vendor));
-        let (window, abilities): (u64, &[&str]) = match is_local {
-            true => (LOCAL_WINDOW, &["tools", TEXT_CALLS]),
-            false => (UNKNOWN_WINDOW, &["tools"]),
+        let abilities: &[&str] = match is_local {
+            true => &["tools", TEXT_CALLS],
+            false => &["tools"],
         };
         ModelInfo {
             model: model.clone(),
-            window,
+            window: vendor.map_or(UNKNOWN_WINDOW, guessed_window),
             max_output: UNKNOWN_MAX_OUTPUT,
             price: None,
             abilities: abilities.iter().map(|ability| (*ability).to_owned()).collect(),
@@ -629,7 +628,7 @@ mod tests {
 
         // Nobody knows what stands behind a name that somebody made up (R6).
         let unknown = catalogue.resolve_model("acme/x").expect("known").info;
-        assert_eq!((unknown.window, unknown.has_ability(TEXT_CALLS)), (LOCAL_WINDOW, true));
+        assert_eq!((unknown.window, unknown.has_ability(TEXT_CALLS)), (UNKNOWN_WINDOW, true));
 
         let broken = CatalogueOverrides {
             providers: [("x".to_owned(), VendorOverride::default())].into(),
@@ -665,6 +664,15 @@ mod tests {
         }
         let wrong = with("server = \"tgi\"", "openai-chat").expect_err("no such server");
         assert!(wrong.to_string().contains("ollama, lmstudio, llama.cpp, vllm, other"), "{wrong}");
+        // A gateway behind a public name has models of vendors; a server of a known kind may cut wherever it is.
+        for (server, window) in [("", UNKNOWN_WINDOW), ("server = \"vllm\"", LOCAL_WINDOW)] {
+            let text = format!(
+                "[providers.far]\ndialect = \"openai-chat\"\nbase_url = \"https://ai.example.com/v1\"\n{server}"
+            );
+            let overrides: CatalogueOverrides = toml::from_str(&text).expect("TOML");
+            let catalogue = ModelCatalogue::new(&overrides).expect("complete");
+            assert_eq!(catalogue.resolve_model("far/m").expect("known").info.window, window);
+        }
         for word in ServerKind::WORDS {
             assert!(ServerKind::of_word(word).is_some(), "{word}");
         }

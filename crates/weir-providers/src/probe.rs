@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::catalogue::{LOCAL_WINDOW, ModelCatalogue, ResolvedModel, ServerKind, parse_ref};
+use crate::catalogue::{ModelCatalogue, ResolvedModel, ServerKind, guessed_window, parse_ref};
 use crate::http_model::ModelEndpoint;
 use crate::transport::ModelTransport;
 use crate::window::{self, LoadPolicy, WindowReport};
@@ -231,14 +231,15 @@ pub async fn ask_windows(
     found: &mut [FoundModel],
 ) {
     let is_known = ServerKind::of_vendor(&endpoint.vendor).is_some();
+    let guess = guessed_window(&endpoint.vendor);
     let most = if is_known { WINDOWS_ASKED_MAX } else { UNKNOWN_ASKED_MAX };
     let unsaid = found.iter_mut().filter(|model| is_known || model.window.is_none());
     let asked = unsaid.take(most).map(async |model| {
         let said = window::ask_window(endpoint, transport, &model.name, LoadPolicy::Avoided).await;
         let (window, can) = match said.map(|said| said.window) {
             Some(WindowReport::Holds { tokens, can }) => (tokens, can),
-            Some(WindowReport::Unsaid { can }) => (LOCAL_WINDOW, can),
-            Some(WindowReport::Missing | WindowReport::Silent) => (LOCAL_WINDOW, None),
+            Some(WindowReport::Unsaid { can }) => (guess, can),
+            Some(WindowReport::Missing | WindowReport::Silent) => (guess, None),
             None => return,
         };
         model.window_max = can.or(model.window).filter(|can| *can > window);

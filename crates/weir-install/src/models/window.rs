@@ -4,7 +4,7 @@
 
 use weir_core::session::SessionConfig;
 use weir_core::view::plain::visible_text;
-use weir_providers::catalogue::{LOCAL_WINDOW, ResolvedModel};
+use weir_providers::catalogue::{ResolvedModel, guessed_window};
 use weir_providers::text_tools::{TEXT_CALLS, TEXT_TOOLS};
 use weir_providers::window::{self, LoadPolicy, ModelCapabilities, ServerReport, WindowReport};
 
@@ -198,13 +198,14 @@ fn describe_window_answer(
     place: &str,
     report: ServerReport,
 ) -> Option<String> {
+    let guess = guessed_window(&resolved.vendor);
     if is_unknown(report) {
-        return Some(describe_guess(resolved, LOCAL_WINDOW));
+        return Some(describe_guess(resolved, guess));
     }
     let (model, window) = (&resolved.info.model, report.window);
     let more = window::how_to_raise(&resolved.vendor, report.server, &model.name);
     let assumed = format!(
-        "a window of {LOCAL_WINDOW} tokens is assumed for {model}, so that nothing is cut off unseen; for \
+        "a window of {guess} tokens is assumed for {model}, so that nothing is cut off unseen; for \
          more, {more}; or say what holds as `window` under [models.\"{model}\"]"
     );
     match window {
@@ -246,7 +247,7 @@ pub(super) fn with_window(cx: &InstallationContext, mut resolved: ResolvedModel)
     info.window = match report.map(|report| report.window) {
         Some(WindowReport::Holds { tokens, .. }) => tokens,
         Some(WindowReport::Unsaid { .. } | WindowReport::Missing | WindowReport::Silent) | None => {
-            LOCAL_WINDOW
+            guessed_window(&resolved.vendor)
         }
     };
     // An answer must fit beside what it answers.

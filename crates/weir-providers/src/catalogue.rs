@@ -621,14 +621,13 @@ mod tests {
             !catalogue.guesses_window(&of("acme/large")) && catalogue.guesses_window(&of("acme/x"))
         );
         assert!(!catalogue.guesses_window(&of("anthropic/claude-sonnet-4-5-20250929")));
+        // Nobody knows what stands behind a name that somebody made up (R6).
+        let unknown = catalogue.resolve_model("acme/x").expect("known").info;
+        assert_eq!((unknown.window, unknown.has_ability(TEXT_CALLS)), (UNKNOWN_WINDOW, true));
         let priced = ModelOverride { price: acme.info.price, ..ModelOverride::default() };
         let models = [("groq/priced".to_owned(), priced)].into();
         let catalogue = ModelCatalogue::new(&CatalogueOverrides { models, ..overrides.clone() });
         assert!(catalogue.expect("complete").guesses_window(&of("groq/priced")));
-
-        // Nobody knows what stands behind a name that somebody made up (R6).
-        let unknown = catalogue.resolve_model("acme/x").expect("known").info;
-        assert_eq!((unknown.window, unknown.has_ability(TEXT_CALLS)), (UNKNOWN_WINDOW, true));
 
         let broken = CatalogueOverrides {
             providers: [("x".to_owned(), VendorOverride::default())].into(),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::config::SessionConfig;
 use crate::event::{
     AgentNews, CancelCause, CheckpointRestored, ContextSummarised, HelperAsked, PromptNote,
-    RecipePlanned, RunRemembered, WorkspaceMerged,
+    QuestionField, RecipePlanned, RunRemembered, WorkspaceMerged,
 };
 use crate::governance::FilterOutput;
 use crate::ids::{CallId, CheckpointId, InputId, SessionId, TurnId};
@@ -72,6 +72,8 @@ pub enum SessionCommand {
         text: String,
         /// Answers to choose from.
         options: Vec<String>,
+        /// What the answer is for.
+        field: Option<Box<QuestionField>>,
     },
     /// The server no longer waits for an answer. From the worker of that call.
     Unask {

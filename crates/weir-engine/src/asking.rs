@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
-use weir_core::event::Event;
+use weir_core::event::{Event, QuestionField};
 use weir_core::ids::{CallId, SessionId};
 use weir_core::input::SessionCommand;
 
@@ -101,13 +101,32 @@ impl CallPrompter {
 #[async_trait]
 impl PersonPrompter for CallPrompter {
     async fn ask_person(&self, server: &str, text: &str, options: &[String]) -> Option<String> {
+        let (server, text, options) = (server.to_owned(), text.to_owned(), options.to_vec());
+        let (call, field) = (self.call, None);
+        self.put_question(SessionCommand::Ask { call, server, text, options, field }).await
+    }
+
+    async fn ask_for_field(
+        &self,
+        server: &str,
+        text: &str,
+        options: &[String],
+        field: &QuestionField,
+    ) -> Option<String> {
+        let (server, text, options) = (server.to_owned(), text.to_owned(), options.to_vec());
+        let (call, field) = (self.call, Some(Box::new(field.clone())));
+        self.put_question(SessionCommand::Ask { call, server, text, options, field }).await
+    }
+}
+
+impl CallPrompter {
+    /// Asks, and waits for the answer.
+    async fn put_question(&self, asked: SessionCommand) -> Option<String> {
         let _turn = self.turn.lock().await;
         let (session, store) = (self.session.clone(), self.store.clone());
         let mut facts = self.hub.listen_to_facts(session, store, self.hub.last_published());
         self.clock.set_waiting(true);
         let _waiting = PersonWaitGuard(self);
-        let (server, text, options) = (server.to_owned(), text.to_owned(), options.to_vec());
-        let asked = SessionCommand::Ask { call: self.call, server, text, options };
         self.sender.send_command(asked).await.ok()?;
         let mut open = None;
         loop {

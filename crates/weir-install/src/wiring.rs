@@ -73,6 +73,7 @@ pub use added::{ADDED_FOLDERS_MAX, check_added_folder};
 use client_model::{CLIENT_PROVIDER, ClientModel};
 pub use first_start::find_first_start;
 pub use made::script_runner;
+pub use mcp_person::answers as server_answers;
 pub use network::guarded_web;
 pub use plugins::installed_plugins;
 use switching::SessionProfiles;

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::ids::{CallId, InputId, QuestionId};
 
@@ -25,6 +26,28 @@ pub struct QuestionAsked {
     /// to it. Absent: the agent asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// What the answer is for, where a face can offer more than the text and the options say. Everything that a
+    /// person needs stands in these too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<Box<QuestionField>>,
+}
+
+/// What the answer to a question of a foreign server is for. Its words are foreign.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum QuestionField {
+    /// A field of a form.
+    Value {
+        /// It may not be left out.
+        required: bool,
+        /// What fits: a JSON Schema of one plain value, with title, description and default.
+        schema: Value,
+    },
+    /// That the person opened a page.
+    Page {
+        /// Address of the page.
+        url: String,
+    },
 }
 
 /// A question was settled.

@@ -266,6 +266,7 @@ fn started_call_fact(session: &Session, call: &CallState) -> Option<Event> {
                 options: options.clone(),
                 multiple: *multiple,
                 server: None,
+                field: None,
             }
             .into(),
         ),

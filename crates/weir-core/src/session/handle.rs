@@ -7,7 +7,7 @@ use crate::event::{
     ApprovalResolved, CallFinished, CallJudged, CallReconciled, CallUnknown, CancelCause,
     CancelRequested, CheckpointTaken, Decision, Event, HelperAsked, HistoryQuarantined,
     InputAccepted, InputWithdrawn, LeaseRevoked, ModelFailed, ModelReplied, ModelRequested,
-    ModelRetried, OutputChecked, QuestionAnswered, QuestionAsked, SERVER, SceneSeen,
+    ModelRetried, OutputChecked, QuestionAnswered, QuestionAsked, QuestionField, SERVER, SceneSeen,
     SessionConfigured, SessionOpened, SessionResumed,
 };
 use crate::event::{
@@ -43,6 +43,14 @@ struct WholeReply {
     stop: StopReason,
     usage: Usage,
     repairs: Vec<String>,
+}
+
+/// What a foreign server wants to know.
+struct ServerQuestion {
+    server: String,
+    text: String,
+    options: Vec<String>,
+    field: Option<Box<QuestionField>>,
 }
 
 /// A request of which no reply came, or no whole one.
@@ -99,8 +107,8 @@ impl Session {
                 Some(SessionResumed { engine, run: self.run() }.into())
             }
             SessionCommand::From { by, command } => self.person_command(now, by, command),
-            SessionCommand::Ask { call, server, text, options } => {
-                self.server_asks(call, server, text, options)
+            SessionCommand::Ask { call, server, text, options, field } => {
+                self.server_asks(call, ServerQuestion { server, text, options, field })
             }
             SessionCommand::Unask { call } => self.server_waits_no_more(call),
             SessionCommand::Step { of, number, tool, input } => {
@@ -175,19 +183,14 @@ impl Session {
     }
 
     /// A foreign server wants to know something of the person, while its call runs.
-    fn server_asks(
-        &self,
-        call: CallId,
-        server: String,
-        text: String,
-        options: Vec<String>,
-    ) -> Option<Event> {
+    fn server_asks(&self, call: CallId, asked: ServerQuestion) -> Option<Event> {
         let found = self.find_call(call)?;
         let free = found.is_started() && found.during.is_none();
         let goes_on = self.run.as_ref().is_some_and(|run| run.cancel.is_none());
         let question = self.question_id(self.next.asked + 1);
+        let ServerQuestion { server, text, options, field } = asked;
         let (multiple, server) = (false, Some(server));
-        let asked = || QuestionAsked { question, call, text, options, multiple, server };
+        let asked = || QuestionAsked { question, call, text, options, multiple, server, field };
         (free && goes_on).then(|| asked().into())
     }
 

@@ -7,14 +7,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use weir_core::event::QuestionField;
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::PersonPrompter;
 use weir_mcp::{Elicitation, ElicitationHandler, ElicitationOutcome};
 
 use crate::keys::looks_secret;
 
+pub mod answers;
 mod form;
 
+use answers::{CANCEL, DECLINE, LEAVE_OUT, OPENED};
 use form::{FieldKind, FormField};
 
 /// How often one field is asked when the answer does not fit.
@@ -23,12 +26,8 @@ const TRIES_MAX: u32 = 3;
 /// Longest value that a server proposes and that one word takes, in characters; a longer one is typed.
 const PROPOSED_CHARS_MAX: usize = 200;
 
-const DECLINE: &str = "Decline";
-const CANCEL: &str = "Cancel";
 const SEND: &str = "Send";
-const LEAVE_OUT: &str = "Leave it out";
 const USE_NOTHING: &str = "Use nothing at all";
-const OPENED: &str = "I opened it";
 
 /// Asks by questions of the session.
 pub(super) struct ByQuestions;
@@ -63,8 +62,22 @@ struct PersonElicitation<'a> {
 
 impl PersonElicitation<'_> {
     async fn ask_person(&self, text: &str, options: &[&str]) -> PersonReply {
+        self.ask_for(text, options, None).await
+    }
+
+    /// The same; `field`: what the answer is for.
+    async fn ask_for(
+        &self,
+        text: &str,
+        options: &[&str],
+        field: Option<&QuestionField>,
+    ) -> PersonReply {
         let options: Vec<String> = options.iter().map(|option| visible_text(option)).collect();
-        let said = self.person.ask_person(&self.question.server, text, &options).await;
+        let server = &self.question.server;
+        let said = match field {
+            Some(field) => self.person.ask_for_field(server, text, &options, field).await,
+            None => self.person.ask_person(server, text, &options).await,
+        };
         match said.as_deref().map(str::trim) {
             None => PersonReply::Over(ElicitationOutcome::Declined),
             Some(said) if said.eq_ignore_ascii_case(DECLINE) => {
@@ -98,7 +111,8 @@ impl PersonElicitation<'_> {
             self.question_head(),
             visible_text(url)
         );
-        match self.ask_person(&text, &[OPENED, DECLINE, CANCEL]).await {
+        let page = QuestionField::Page { url: url.to_owned() };
+        match self.ask_for(&text, &[OPENED, DECLINE, CANCEL], Some(&page)).await {
             PersonReply::Answer(said) if said == OPENED => {
                 ElicitationOutcome::Accepted(Value::Object(Map::new()))
             }
@@ -159,6 +173,7 @@ impl PersonElicitation<'_> {
             options.push(LEAVE_OUT);
         }
         options.extend([DECLINE, CANCEL]);
+        let value = QuestionField::Value { required: field.required, schema: field.to_schema() };
         let mut wrong = String::new();
         for _ in 0..TRIES_MAX {
             let text = format!(
@@ -166,7 +181,7 @@ impl PersonElicitation<'_> {
                  again before it goes to the server.\n",
                 self.question_head()
             );
-            let said = match self.ask_person(&text, &options).await {
+            let said = match self.ask_for(&text, &options, Some(&value)).await {
                 PersonReply::Answer(said) => said,
                 PersonReply::Over(over) => return Err(over),
             };

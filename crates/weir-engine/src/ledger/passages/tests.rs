@@ -137,6 +137,7 @@ fn x4_questions_plans_summaries_and_memories_are_found() {
             options: vec!["red".into(), "blue".into()],
             multiple: false,
             server: None,
+            field: None,
         }),
         Event::QuestionAnswered(QuestionAnswered {
             question,

@@ -2,6 +2,7 @@
 //! and total: what is no such form is no form.
 
 use serde_json::{Number, Value, json};
+use weir_core::view::plain::visible_text;
 
 /// Most fields of a form.
 const FIELDS_MAX: usize = 20;
@@ -27,8 +28,8 @@ pub(super) struct FormField {
 /// What a field takes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum FieldKind {
-    /// Text of so many characters.
-    Text { min: usize, max: usize },
+    /// Text of so many characters; in this format, which is for faces alone and not held against the answer.
+    Text { min: usize, max: usize, format: Option<&'static str> },
     /// Text that says of itself that it is a password.
     Password,
     /// A number in these bounds.
@@ -99,6 +100,7 @@ fn parse_field_kind(schema: &Value) -> Result<FieldKind, ()> {
         Some("string") => FieldKind::Text {
             min: count("minLength").unwrap_or(0),
             max: count("maxLength").unwrap_or(ANSWER_CHARS_MAX).min(ANSWER_CHARS_MAX),
+            format: schema.get("format").and_then(Value::as_str).and_then(known_format),
         },
         Some("number") => FieldKind::Number { whole: false, min, max },
         Some("integer") => FieldKind::Number { whole: true, min, max },
@@ -109,6 +111,11 @@ fn parse_field_kind(schema: &Value) -> Result<FieldKind, ()> {
         }
         _ => return Err(()),
     })
+}
+
+/// A format of texts that faces know.
+fn known_format(name: &str) -> Option<&'static str> {
+    ["email", "uri", "date", "date-time"].into_iter().find(|known| *known == name)
 }
 
 /// The members of a closed set, in one of the ways in which schemas say it.
@@ -138,7 +145,61 @@ fn parse_choices(schema: &Value) -> Result<Option<Vec<(String, String)>>, ()> {
     }
 }
 
+impl FormField {
+    /// What fits, as a JSON Schema of one plain value, for faces that offer more than words. What hides in the
+    /// server's words is named in it; values stay as they are sent.
+    pub(super) fn to_schema(&self) -> Value {
+        let mut schema = self.kind.to_schema();
+        schema["title"] = visible_text(&self.title).into();
+        if !self.description.is_empty() {
+            schema["description"] = visible_text(&self.description).into();
+        }
+        if let Some(default) = &self.default {
+            schema["default"] = default.clone();
+        }
+        schema
+    }
+}
+
 impl FieldKind {
+    fn to_schema(&self) -> Value {
+        let choices = |all: &[(String, String)]| -> Vec<Value> {
+            let one = |(value, title): &(String, String)| json!({"const": value, "title": visible_text(title)});
+            all.iter().map(one).collect()
+        };
+        match self {
+            FieldKind::Text { min, max, format } => {
+                let mut schema = json!({"type": "string", "minLength": min, "maxLength": max});
+                if let Some(format) = format {
+                    schema["format"] = (*format).into();
+                }
+                schema
+            }
+            // Never asked for.
+            FieldKind::Password => json!({"type": "string"}),
+            FieldKind::Number { whole, min, max } => {
+                let mut schema = json!({"type": if *whole { "integer" } else { "number" }});
+                // Bounds of whole numbers are whole: that is how the schema has them.
+                let bounds =
+                    [("minimum", *min, min.map(f64::ceil)), ("maximum", *max, max.map(f64::floor))];
+                for (name, bound, rounded) in bounds {
+                    let whole_bound = rounded.and_then(|at| format!("{at:.0}").parse::<i64>().ok());
+                    let value = match *whole {
+                        true => whole_bound.map(Value::from),
+                        false => bound.and_then(Number::from_f64).map(Value::Number),
+                    };
+                    if let Some(value) = value {
+                        schema[name] = value;
+                    }
+                }
+                schema
+            }
+            FieldKind::Truth => json!({"type": "boolean"}),
+            FieldKind::One(all) => json!({"type": "string", "oneOf": choices(all)}),
+            FieldKind::Several(all) => json!({"type": "array", "items": {"anyOf": choices(all)}}),
+        }
+    }
+
     /// For the person.
     pub(super) fn in_words(&self) -> String {
         let bounds = |min: &Option<f64>, max: &Option<f64>| match (min, max) {
@@ -207,7 +268,7 @@ impl FieldKind {
     pub(super) fn parse_answer(&self, said: &str) -> Result<Value, String> {
         match self {
             FieldKind::Password => Err("a password is not sent".into()),
-            FieldKind::Text { min, max } => match said.chars().count() {
+            FieldKind::Text { min, max, .. } => match said.chars().count() {
                 count if count < *min => Err(format!("it takes at least {min} characters")),
                 count if count > *max => Err(format!("it takes at most {max} characters")),
                 _ => Ok(json!(said)),
@@ -220,8 +281,12 @@ impl FieldKind {
             },
             FieldKind::One(all) => parse_choice(all, said).map(Value::from),
             FieldKind::Several(all) => {
-                let words = said.split(',').map(str::trim).filter(|word| !word.is_empty());
-                let values = words.map(|word| parse_choice(all, word).map(Value::from));
+                // A face that knows the field sends a list: a choice may have a comma in it.
+                let listed = serde_json::from_str::<Vec<String>>(said).unwrap_or_else(|_| {
+                    let words = said.split(',').map(str::trim).filter(|word| !word.is_empty());
+                    words.map(str::to_owned).collect()
+                });
+                let values = listed.iter().map(|word| parse_choice(all, word).map(Value::from));
                 values.collect::<Result<Vec<_>, _>>().map(Value::Array)
             }
         }

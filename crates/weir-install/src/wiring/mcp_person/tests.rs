@@ -13,6 +13,8 @@ use super::*;
 struct Answers {
     left: Mutex<VecDeque<Option<&'static str>>>,
     asked: Mutex<Vec<(String, Vec<String>)>>,
+    /// What the answers were for.
+    fields: Mutex<Vec<QuestionField>>,
 }
 
 #[async_trait]
@@ -21,6 +23,17 @@ impl PersonPrompter for Answers {
         assert_eq!(server, "hub");
         self.asked.lock().expect("one test").push((text.to_owned(), options.to_vec()));
         self.left.lock().expect("one test").pop_front().flatten().map(str::to_owned)
+    }
+
+    async fn ask_for_field(
+        &self,
+        server: &str,
+        text: &str,
+        options: &[String],
+        field: &QuestionField,
+    ) -> Option<String> {
+        self.fields.lock().expect("one test").push(field.clone());
+        self.ask_person(server, text, options).await
     }
 }
 
@@ -96,6 +109,47 @@ async fn r3_what_the_server_proposes_is_offered_first_and_taken_by_a_word_of_the
     let sent = json!({"age": 20, "big": "short", "mark": 95.5, "name": "John\u{202e} Doe", "news": false,
         "none": "", "plan": "paid", "tags": ["b", "a"]});
     assert_eq!(elicited, ElicitationOutcome::Accepted(sent), "{asked:?}");
+}
+
+#[tokio::test]
+async fn r3_what_each_answer_is_for_is_told_with_its_type_bounds_and_default() {
+    let choices = json!([{"const": "a,b", "title": "A\u{202e}"}, {"const": "c", "title": "C"}]);
+    let schema = json!({"type": "object", "required": ["age"], "properties": {
+        "age": {"type": "integer", "minimum": 17.5, "maximum": 99, "default": 40},
+        "mail": {"type": "string", "format": "email", "title": "Mail", "description": "Yours."},
+        "news": {"type": "boolean", "default": true},
+        "part": {"type": "number", "minimum": 0.5},
+        "tags": {"type": "array", "items": {"anyOf": choices}, "default": ["c"]},
+    }});
+    let said = ["40", "a@b.example", "yes", "0.7", r#"["a,b", "c"]"#, "Send"].map(Some);
+    let person = Arc::new(Answers::default());
+    person.left.lock().expect("one test").extend(said);
+    let elicited = ByQuestions.ask_person(form(schema), Some(person.clone())).await;
+    let sent =
+        json!({"age": 40, "mail": "a@b.example", "news": true, "part": 0.7, "tags": ["a,b", "c"]});
+    assert_eq!(elicited, ElicitationOutcome::Accepted(sent));
+    let fields = person.fields.lock().expect("one test").clone();
+    let fields = serde_json::to_value(fields).expect("plain data");
+    let value = |required: bool, schema: Value| json!({"kind": "value", "required": required, "schema": schema});
+    let shown = json!([{"const": "a,b", "title": "A<U+202E>"}, {"const": "c", "title": "C"}]);
+    let age =
+        json!({"type": "integer", "minimum": 18, "maximum": 99, "title": "age", "default": 40});
+    let mail = json!({
+        "type": "string", "minLength": 0, "maxLength": 10_000, "format": "email",
+        "title": "Mail [mail]", "description": "Yours.",
+    });
+    let news = json!({"type": "boolean", "title": "news", "default": true});
+    let part = json!({"type": "number", "minimum": 0.5, "title": "part"});
+    let tags =
+        json!({"type": "array", "items": {"anyOf": shown}, "title": "tags", "default": ["c"]});
+    let expected = json!([
+        value(true, age),
+        value(false, mail),
+        value(false, news),
+        value(false, part),
+        value(false, tags),
+    ]);
+    assert_eq!(fields, expected);
 }
 
 #[tokio::test]

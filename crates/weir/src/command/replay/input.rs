@@ -64,7 +64,8 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
         Event::QuestionAsked(f) => match f.server.clone() {
             Some(server) => {
                 let (call, text, options) = (f.call, f.text.clone(), f.options.clone());
-                command(SessionCommand::Ask { call, server, text, options })
+                let field = f.field.clone();
+                command(SessionCommand::Ask { call, server, text, options, field })
             }
             None => ReplayInput::Nothing,
         },

@@ -13,7 +13,7 @@ use weir_install::context::InstallationContext;
 use weir_install::wiring::SessionOverrides;
 
 use crate::options::SettingWish;
-use crate::render::{EditorReading, NoticeStyle};
+use crate::render::{EditorReading, ElicitationModes, NoticeStyle};
 use crate::rpc::{
     EditorPeer, INVALID_REQUEST, IncomingMessage, LINE_BYTES_MAX, LineReader, METHOD_NOT_FOUND,
     ReadLine, RequestId, RpcError, write_lines,
@@ -184,12 +184,17 @@ impl EditorConnection {
         params: InitializeParams,
     ) -> Result<(), RpcError> {
         let able = params.client_capabilities;
-        let notices = match able.session.and_then(|session| session.notices) {
+        let session = able.session.unwrap_or_default();
+        let notices = match session.notices {
             Some(_) => NoticeStyle::Notices,
             None => NoticeStyle::Messages,
         };
+        let asks = able.elicitation.unwrap_or_default();
+        let asks = ElicitationModes { forms: asks.form.is_some(), pages: asks.url.is_some() };
         // Who says its name is younger than the protocol's first version, and reads what came with names.
-        self.reads = EditorReading { notices, usage: params.client_info.is_some() };
+        let additions = params.client_info.is_some();
+        let compaction = session.compaction.is_some();
+        self.reads = EditorReading { notices, additions, compaction, asks };
         (self.files, self.has_terminals) = (able.fs, able.terminal);
         self.is_initialized = true;
         let result = offered::initialize_result(&able.auth);

@@ -7,13 +7,16 @@
 //! protocol into wishes and news into lines.
 //!
 //! Reading order: `rpc` (lines, requests, answers), `wire` (the protocol's types), `render` (changes of a
-//! transcript as updates, pure), `permission`, `options`, `prompt`, `client_servers` (MCP servers that it
-//! brings), `session` (one session), `connection` (all of them). `client_files` is what the workspace asks of
-//! the editor's own files, `follow` what its terminals run. Not here: running anything.
+//! transcript as updates, pure), `permission`, `elicitation`, `options`, `prompt`, `face_commands` (what is typed
+//! as `/name` and done here), `client_servers` (MCP servers that it brings), `session` (one session), `connection`
+//! (all of them). `client_files` is what the workspace asks of the editor's own files, `follow` what its terminals
+//! run. Not here: running anything.
 
 mod client_files;
 mod client_servers;
 mod connection;
+mod elicitation;
+mod face_commands;
 mod follow;
 mod options;
 pub mod outside;

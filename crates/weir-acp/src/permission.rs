@@ -43,6 +43,8 @@ pub(crate) enum PermissionReply {
     Decided(Decision),
     /// The answer of this number was chosen.
     Chosen(usize),
+    /// A question was answered in these words.
+    Said(String),
     /// Nothing was chosen.
     Nothing,
     /// The editor cannot ask: why.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use weir_core::event::{Event, ImageProduced, InputAccepted, ModelReplied, RunFinished};
 use weir_core::ids::CallId;
-use weir_core::message::{MessageBlock, plain_text};
+use weir_core::message::{MessageBlock, StoredMedia, plain_text};
 use weir_core::tool::{PlanItem, PlanStatus};
 use weir_core::view::told::{FactTone, describe_fact, one_line};
 use weir_core::view::transcript::{PlacedFact, SeenFact, Transcript, TranscriptChange as Change};
@@ -13,12 +13,16 @@ use weir_tui::link::SignalKind;
 
 use crate::wire::{ContentBlock, Cost, MessageChunk, PlanEntry, SessionUpdate};
 
+mod compaction;
 mod diffs;
 mod stream;
+mod title;
 mod tool_calls;
 
+use compaction::RenderedCompaction;
 pub(crate) use diffs::diff_contents;
 use stream::StreamedReply;
+use title::SessionTitle;
 use tool_calls::RenderedCalls;
 pub(crate) use tool_calls::{absolute_path, call_title, kind_of_effects, locations_of};
 
@@ -46,9 +50,22 @@ pub(crate) enum FactAge {
 pub(crate) struct EditorReading {
     /// How lines for the person reach it.
     pub(crate) notices: NoticeStyle,
-    /// It knows how full the window is: that was added to the protocol, and an editor of before takes the
-    /// whole line for an error and leaves.
-    pub(crate) usage: bool,
+    /// It knows what was added to the protocol: how full the window is, what the session is called. An editor of
+    /// before takes such a line for an error and leaves.
+    pub(crate) additions: bool,
+    /// It shows how the context is made shorter.
+    pub(crate) compaction: bool,
+    /// What it asks a person by forms and pages.
+    pub(crate) asks: ElicitationModes,
+}
+
+/// What an editor asks a person otherwise than by a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ElicitationModes {
+    /// By a form.
+    pub(crate) forms: bool,
+    /// By opening a page.
+    pub(crate) pages: bool,
 }
 
 /// What came of a fact.
@@ -58,6 +75,17 @@ pub(crate) struct RenderedFact {
     pub(crate) changes: Vec<Change>,
     /// What the editor is told.
     pub(crate) updates: Vec<SessionUpdate>,
+    /// Updates that name an image of the person in words, where the image itself could stand.
+    pub(crate) images: Vec<NamedImage>,
+}
+
+/// An image of the person that an update names in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedImage {
+    /// Which of the updates.
+    pub(crate) at: usize,
+    /// The image.
+    pub(crate) media: StoredMedia,
 }
 
 /// The fold of one session.
@@ -74,6 +102,10 @@ pub(crate) struct SessionRender {
     last_words: String,
     /// How full the window is, as the editor was told last.
     told_usage: Option<SessionUpdate>,
+    /// Images that the updates of the fact at hand name.
+    images: Vec<NamedImage>,
+    info: SessionTitle,
+    compaction: RenderedCompaction,
 }
 
 impl SessionRender {
@@ -110,14 +142,27 @@ impl SessionRender {
         for change in &changes {
             self.render_change(change, age, &mut updates);
         }
+        let compaction = self.compaction.take_fact(fact);
+        updates.extend(compaction.into_iter().filter(|_| self.reads.compaction));
         updates.extend(self.render_remark(&fact.event, age));
-        RenderedFact { changes, updates }
+        let is_told = self.reads.additions && age == FactAge::Fresh;
+        updates.extend(self.info.take_fact(fact).filter(|_| is_told));
+        RenderedFact { changes, updates, images: std::mem::take(&mut self.images) }
+    }
+
+    /// What the session is called and when something last happened, where the editor reads it and anything has.
+    pub(crate) fn info_update(&self) -> Option<SessionUpdate> {
+        self.info.whole_update().filter(|_| self.reads.additions)
     }
 
     fn render_change(&mut self, change: &Change, age: FactAge, out: &mut Vec<SessionUpdate>) {
         match change {
             Change::InputSaid(at) | Change::InputDelivered(at) => {
-                out.extend(self.render_input(&at.fact, age));
+                for (update, image) in self.render_input(&at.fact, age) {
+                    let at = out.len();
+                    self.images.extend(image.map(|media| NamedImage { at, media }));
+                    out.push(update);
+                }
             }
             Change::RequestStarted(turn) => self.stream.begin_turn(turn.to_string()),
             Change::StreamAbandoned => out.extend(self.stream.abandon_turn()),
@@ -202,24 +247,27 @@ impl SessionRender {
         entries.filter_map(|entry| self.calls.change_call(entry, &self.root)).collect()
     }
 
-    fn render_input(&self, fact: &InputAccepted, age: FactAge) -> Vec<SessionUpdate> {
+    /// What somebody said; beside what names an image the image.
+    fn render_input(
+        &self,
+        fact: &InputAccepted,
+        age: FactAge,
+    ) -> Vec<(SessionUpdate, Option<StoredMedia>)> {
         let is_own = fact.client_id.as_ref().is_some_and(|name| self.own.contains(name));
         if is_own && age == FactAge::Fresh {
             return Vec::new();
         }
         let id = fact.input.to_string();
         let chunks = fact.content.iter().filter_map(|block| match block {
-            MessageBlock::Text { text, .. } => Some(text.clone()),
-            MessageBlock::Image { media } | MessageBlock::Document { media } => {
-                let name = media.name.as_deref().unwrap_or("attachment");
-                Some(format!("[{}: {}]", one_line(name), one_line(&media.media_type)))
-            }
+            MessageBlock::Text { text, .. } => Some((text.clone(), None)),
+            MessageBlock::Image { media } => Some((media_name(media), Some(media.clone()))),
+            MessageBlock::Document { media } => Some((media_name(media), None)),
             MessageBlock::Thinking { .. } | MessageBlock::Call(_) | MessageBlock::Result { .. } => {
                 None
             }
         });
         let chunk = |text| SessionUpdate::UserMessageChunk(message_chunk(text, Some(id.clone())));
-        chunks.map(chunk).collect()
+        chunks.map(|(text, image)| (chunk(text), image)).collect()
     }
 
     fn render_reply(&mut self, at: &SeenFact<ModelReplied>) -> Vec<SessionUpdate> {
@@ -266,7 +314,7 @@ impl SessionRender {
     fn usage_update(&self) -> Option<SessionUpdate> {
         let meters = self.view.meters();
         let cost = Cost { amount: meters.cost_usd, currency: "USD" };
-        (self.reads.usage && meters.window > 0).then(|| SessionUpdate::UsageUpdate {
+        (self.reads.additions && meters.window > 0).then(|| SessionUpdate::UsageUpdate {
             used: meters.context,
             size: meters.window,
             cost: (!meters.cost_open).then_some(cost),
@@ -312,6 +360,12 @@ impl SessionRender {
 /// A piece of a message.
 fn message_chunk(text: String, message_id: Option<String>) -> MessageChunk {
     MessageChunk { content: ContentBlock::text_block(text), message_id }
+}
+
+/// What goes along, in words.
+fn media_name(media: &StoredMedia) -> String {
+    let name = media.name.as_deref().unwrap_or("attachment");
+    format!("[{}: {}]", one_line(name), one_line(&media.media_type))
 }
 
 fn plan_entry(item: &PlanItem) -> PlanEntry {

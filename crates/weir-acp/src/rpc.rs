@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 
 mod peer;
 
-pub(crate) use peer::{EditorPeer, write_lines};
+pub(crate) use peer::{EditorPeer, PeerRequest, write_lines};
 
 /// Longest line that is read, in bytes: a message with its attachments in base64.
 pub(crate) const LINE_BYTES_MAX: usize = 128 << 20;

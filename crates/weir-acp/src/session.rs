@@ -1,36 +1,42 @@
 //! One session of the editor: what it orders becomes wishes of a link, what the link tells becomes updates
 //! and answers. Opened, served and left in one task.
 //!
-//! Beside it: `orders` (what is ordered), `opening`, `prompts` (turns and their ends), `asks` (questions to
-//! the person), `settings` (modes and options), `servers` (MCP servers that the editor brings),
-//! `terminals` (commands in its terminals). Not here:
+//! Beside it: `orders` (what is ordered), `opening`, `prompts` (turns and their ends), `commands` (those that are
+//! done here and not said to the model), `asks` (questions to the person), `settings` (modes and options),
+//! `images` (those that the person sent once), `servers` (MCP servers that the editor brings), `terminals`
+//! (commands in its terminals). Not here:
 //! running anything, which the other end of the link does (`weir_terminal::local`).
 
 use std::collections::BTreeMap;
 use std::future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
+use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId};
 use weir_core::model::StopReason;
 use weir_core::view::told::FactTone;
 use weir_core::view::transcript::{PlacedFact, TranscriptChange as Change};
+use weir_engine::ports::Store;
 use weir_install::context::InstallationContext;
 use weir_terminal::local::{self, FirstSession, FirstSessionPicker, FirstTold};
 use weir_tui::link::{
-    CommandTicket, ListResult, NoticeTone, SessionTarget, SignalKind, SlashCommandInfo, UiChannel,
-    UiCommand, UiUpdate, ui_channel_pair,
+    BackendChannel, CommandTicket, ListResult, NoticeTone, SessionTarget, SignalKind,
+    SlashCommandInfo, UiChannel, UiCommand, UiUpdate, ui_channel_pair,
 };
 
 use crate::options::{HeldSettings, SettingChoices};
 use crate::permission::PermissionReply;
-use crate::render::{FactAge, SessionRender};
+use crate::render::{ElicitationModes, FactAge, SessionRender};
 use crate::rpc::{EditorPeer, RequestId, RpcError};
 use crate::wire::{EmptyResult, OpenResult, SessionUpdate, UpdateParams};
 
 mod asks;
+mod commands;
+mod images;
 mod opening;
 mod orders;
 mod prompts;
@@ -39,6 +45,7 @@ mod settings;
 mod terminals;
 
 use asks::AskedQuestion;
+use commands::{ReportText, RunningCommands};
 pub(crate) use orders::{
     ChangeReply, OrderSender, SessionOpening, SessionOrder, SessionStart, order_channel,
 };
@@ -64,11 +71,16 @@ struct EditorSession {
     held: HeldSettings,
     choices: SettingChoices,
     commands: Vec<SlashCommandInfo>,
+    running: RunningCommands,
+    /// Where images are; none: it cannot be read.
+    store: Option<Arc<dyn Store>>,
     /// What the person is told once it is open.
     remarks: Vec<String>,
     /// The same of what must not be missed.
     warnings: Vec<String>,
     warned: mpsc::Receiver<String>,
+    /// What the editor asks a person otherwise than by a choice.
+    able: ElicitationModes,
     prompts: Vec<PendingPrompt>,
     changes: Vec<PendingChange>,
     asked: BTreeMap<String, AskedQuestion>,
@@ -122,9 +134,12 @@ pub(crate) async fn run_session(
         held: HeldSettings::default(),
         choices: SettingChoices::default(),
         commands: Vec::new(),
+        running: RunningCommands::default(),
+        store: start.cx.local_store().ok().map(|store| store as Arc<dyn Store>),
         remarks: Vec::new(),
         warnings: start.warnings,
         warned: start.warned,
+        able: start.reads.asks,
         prompts: Vec::new(),
         changes: Vec::new(),
         asked: BTreeMap::new(),
@@ -153,12 +168,7 @@ pub(crate) async fn run_session(
         name,
         told_from: FirstTold::FirstFact,
     };
-    let cx = start.cx;
-    let mut served = tokio::spawn(async move {
-        // What would be printed goes to standard error, which is nobody's screen here.
-        let (_printer, mut remarks) = mpsc::channel(1);
-        local::serve_link(cx, begin, &mut remarks, far).await;
-    });
+    let mut served = spawn_far_end(start.cx, begin, far);
     let closing = match session.wait_until_open(&mut news).await {
         Ok(()) => {
             session.announce_opening(&start.request).await;
@@ -206,6 +216,7 @@ impl EditorSession {
                     };
                     if let LinkState::Over(why) = state {
                         self.fail_prompts(why.unwrap_or_else(|| "the session is over".into())).await;
+                        self.drop_commands(None).await;
                         return None;
                     }
                 }
@@ -233,13 +244,18 @@ impl EditorSession {
 
     async fn take_order(&mut self, order: SessionOrder) {
         match order {
-            SessionOrder::Prompt { request, blocks } => self.take_prompt(request, blocks).await,
+            SessionOrder::Prompt { request, blocks } => match self.find_command(&blocks) {
+                Some(command) => self.run_command(request, command).await,
+                None => self.take_prompt(request, blocks).await,
+            },
             SessionOrder::Cancel => {
                 self.drop_held_prompts(None).await;
+                self.drop_commands(None).await;
                 self.cancel_turn();
             }
             SessionOrder::CancelRequest(request) => {
                 self.drop_held_prompts(Some(&request)).await;
+                self.drop_commands(Some(&request)).await;
                 if self.prompts.iter().any(|prompt| prompt.request == request) {
                     self.cancel_turn();
                 }
@@ -286,8 +302,12 @@ impl EditorSession {
                 self.hear_settings(held).await;
             }
             UiUpdate::Listed { ticket, items } => self.hear_list(ticket, items).await,
-            UiUpdate::Failed { ticket, .. } => {
+            UiUpdate::Failed { ticket, why } => {
                 self.hear_list(ticket, ListResult::Choices(Vec::new())).await;
+                self.hear_failed_report(ticket, &why).await;
+            }
+            UiUpdate::Text { ticket, title, text, kind } => {
+                self.hear_report(ticket, &ReportText { title, text, kind }).await;
             }
             UiUpdate::Notice { tone, text } => self.hear_notice(tone, &text).await,
             UiUpdate::EngineDown(why) => {
@@ -297,8 +317,7 @@ impl EditorSession {
             UiUpdate::Refused { client_id, why } => self.refuse_prompt(&client_id, why).await,
             UiUpdate::Over(why) => return LinkState::Over(why),
             // Nothing of this was asked for, or an editor has its own.
-            UiUpdate::Text { .. }
-            | UiUpdate::Review { .. }
+            UiUpdate::Review { .. }
             | UiUpdate::Decided { .. }
             | UiUpdate::Clipboard { .. }
             | UiUpdate::Shell { .. }
@@ -315,14 +334,18 @@ impl EditorSession {
     async fn take_fact(&mut self, fact: &PlacedFact) {
         let age = if fact.seq <= self.known { FactAge::Old } else { FactAge::Fresh };
         self.seq = fact.seq;
-        let rendered = self.render.take_fact(fact, age);
+        let mut rendered = self.render.take_fact(fact, age);
         if age == FactAge::Fresh || self.opening == SessionOpening::Load {
+            self.put_images(&mut rendered).await;
             for update in rendered.updates {
                 self.send_update(update).await;
             }
         }
         for change in rendered.changes {
             self.follow_change(change).await;
+        }
+        if matches!(fact.event.as_ref(), Event::ContextCondensed(_)) && age == FactAge::Fresh {
+            self.end_compacting().await;
         }
     }
 
@@ -376,8 +399,8 @@ impl EditorSession {
                 FactTone::Bad
             }
         };
-        // Before it is open, what went wrong is the answer.
-        if self.is_open {
+        // Before it is open, what went wrong is the answer; of what a command does, it is that of the command.
+        if self.is_open && !self.waits_for_model() && !self.answer_command(text).await {
             self.tell_remark(tone, text).await;
         }
     }
@@ -419,8 +442,22 @@ impl EditorSession {
         news.close();
         self.wait_for_terminal_ends().await;
         self.drop_held_prompts(None).await;
+        self.drop_commands(None).await;
         self.end_prompts().await;
     }
+}
+
+/// Whoever runs the session, at the other end of the link.
+fn spawn_far_end(
+    cx: InstallationContext,
+    begin: FirstSession,
+    far: BackendChannel,
+) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        // What would be printed goes to standard error, which is nobody's screen here.
+        let (_printer, mut remarks) = mpsc::channel(1);
+        local::serve_link(cx, begin, &mut remarks, far).await;
+    })
 }
 
 /// The program for what is asked about servers that the editor brings to it; `None`: it brings none.

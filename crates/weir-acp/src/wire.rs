@@ -8,6 +8,7 @@ use serde_json::Value;
 
 mod beginning;
 mod content;
+mod elicitation;
 mod update;
 
 pub(crate) use beginning::{
@@ -16,9 +17,10 @@ pub(crate) use beginning::{
     SessionCapabilities,
 };
 pub(crate) use content::{ContentBlock, ResourceContents};
+pub(crate) use elicitation::{ElicitationMode, ElicitationParams, ElicitationResult};
 pub(crate) use update::{
-    AvailableCommand, CommandInput, Cost, MessageChunk, PlanEntry, SessionUpdate, ToolCallChange,
-    ToolCallContent, ToolCallLocation, ToolCallStart, ToolCallStatus, ToolKind,
+    AvailableCommand, CommandInput, CompactionStatus, Cost, MessageChunk, PlanEntry, SessionUpdate,
+    ToolCallChange, ToolCallContent, ToolCallLocation, ToolCallStart, ToolCallStatus, ToolKind,
 };
 
 /// The version of the protocol.

@@ -23,7 +23,7 @@ fn told_of(render: &mut SessionRender, age: FactAge, facts: &[(&str, Value)]) ->
 }
 
 fn reading(notices: NoticeStyle) -> EditorReading {
-    EditorReading { notices, usage: true }
+    EditorReading { notices, ..EditorReading::default() }
 }
 
 fn as_json(update: &SessionUpdate) -> Value {
@@ -78,8 +78,8 @@ fn f3_a_call_is_told_with_kind_status_place_and_change() {
         told,
         [
             json!({
-                "sessionUpdate": "tool_call", "toolCallId": "c1", "title": "edit_file", "kind": "edit",
-                "status": "pending", "rawInput": {"path": "a.txt"},
+                "sessionUpdate": "tool_call", "toolCallId": "c1", "title": "edit_file", "name": "edit_file",
+                "kind": "edit", "status": "pending", "rawInput": {"path": "a.txt"},
             }),
             json!({
                 "sessionUpdate": "tool_call_update", "toolCallId": "c1",
@@ -89,7 +89,7 @@ fn f3_a_call_is_told_with_kind_status_place_and_change() {
             json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "in_progress"}),
             json!({
                 "sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed",
-                "content": [change],
+                "content": [change], "rawOutput": "Done",
             }),
         ]
     );
@@ -176,4 +176,118 @@ fn f3_lines_for_the_person_are_notices_where_an_editor_shows_them() {
     assert_eq!(of(NoticeStyle::Messages).remark_update(FactTone::Quiet, "a"), None);
     let message = of(NoticeStyle::Messages).remark_update(FactTone::Bad, "a").expect("it is told");
     assert_eq!(as_json(&message)["content"]["text"], "\n\n> Weir: a\n\n");
+}
+
+#[test]
+fn r1_what_a_call_gave_back_is_told_as_it_is_and_in_bounds() {
+    let mut render = SessionRender::new("/w".into(), reading(NoticeStyle::Messages));
+    let long = "x".repeat((64 << 10) + 7);
+    let mut facts = written();
+    facts[3].1["result"][0]["text"] = long.into();
+    let told = told_of(&mut render, FactAge::Fresh, &facts);
+    let output = told[3]["rawOutput"].as_str().expect("text");
+    assert!(
+        output.len() < (64 << 10) + 40 && output.ends_with("\n… 7 more bytes"),
+        "{}",
+        output.len()
+    );
+}
+
+#[test]
+fn r1_the_name_of_a_session_is_told_once_and_when_something_happened_after_each_run() {
+    let reads = EditorReading { additions: true, ..EditorReading::default() };
+    let mut render = SessionRender::new("/w".into(), reads);
+    assert_eq!(render.info_update(), None, "nothing happened yet");
+    render.note_own_input("m1");
+    let usage = json!({"input": 1, "output": 1, "cache_read": 0, "cache_write": 0, "reasoning": 0});
+    let end = json!({
+        "run": "r1", "status": "completed", "text": "", "usage": usage, "cost_usd": null,
+        "iterations": 1, "tool_calls": 0, "denials": [], "changed_files": [], "error": null,
+    });
+    let facts = [said(Some("m1")), said(Some("m1")), ("run.finished", end)];
+    let info = |title: Option<&str>, second: u8| {
+        let at = format!("1970-01-01T00:00:0{second}Z");
+        let mut info = json!({"sessionUpdate": "session_info_update", "updatedAt": at});
+        if let Some(title) = title {
+            info["title"] = title.into();
+        }
+        info
+    };
+    let told = told_of(&mut render, FactAge::Fresh, &facts);
+    assert_eq!(told, [info(Some("Write it."), 1), info(None, 3)]);
+    let whole = render.info_update().expect("it is known");
+    assert_eq!(as_json(&whole), info(Some("Write it."), 3));
+    // Of what is old the whole is told when it is opened.
+    let mut loaded = SessionRender::new("/w".into(), reads);
+    let told = told_of(&mut loaded, FactAge::Old, &facts);
+    assert!(told.iter().all(|one| one["sessionUpdate"] != "session_info_update"), "{told:?}");
+    // An editor of before is told nothing of it.
+    let mut early = SessionRender::new("/w".into(), EditorReading::default());
+    told_of(&mut early, FactAge::Fresh, &facts);
+    assert_eq!(early.info_update(), None);
+}
+
+#[test]
+fn r1_making_the_context_shorter_is_told_with_its_summary_where_it_is_shown() {
+    let usage = json!({"input": 1, "output": 1, "cache_read": 0, "cache_write": 0, "reasoning": 0});
+    let begin =
+        || ("context.condensing", json!({"reason": "asked", "tokens": 900, "window": 1000}));
+    let made = json!({"summary": "Goal: weave", "usage": usage});
+    let failed = json!({"failed": "no answer", "usage": usage});
+    let condensed = json!({
+        "reason": "asked", "pass": 3, "head": [], "kept": 1, "hidden": 4, "through": "t2",
+        "tokens_before": 900, "tokens_after": 300,
+    });
+    let facts = [
+        begin(),
+        ("context.summarised", made),
+        ("context.condensed", condensed),
+        begin(),
+        ("context.summarised", failed),
+        begin(),
+    ];
+    let reads = EditorReading { compaction: true, ..EditorReading::default() };
+    let mut render = SessionRender::new("/w".into(), reads);
+    let mut told = told_of(&mut render, FactAge::Fresh, &facts);
+    told.retain(|one| one["sessionUpdate"] != "agent_message_chunk");
+    let update = |id: &str, status: &str| json!({"sessionUpdate": "compaction_update", "compactionId": id, "status": status});
+    let chunk = json!({
+        "sessionUpdate": "compaction_summary_chunk", "compactionId": "compaction-1",
+        "content": {"type": "text", "text": "Goal: weave"},
+    });
+    let mut gone = update("compaction-4", "failed");
+    gone["error"] = "no answer".into();
+    let expected = [
+        update("compaction-1", "in_progress"),
+        chunk,
+        update("compaction-1", "completed"),
+        update("compaction-4", "in_progress"),
+        gone,
+        update("compaction-6", "in_progress"),
+    ];
+    assert_eq!(told, expected);
+    let mut other = SessionRender::new("/w".into(), reading(NoticeStyle::Messages));
+    let told = told_of(&mut other, FactAge::Fresh, &facts);
+    assert!(!Value::from(told).to_string().contains("compaction"));
+}
+
+#[test]
+fn r1_an_image_of_the_person_is_named_and_can_be_put_there() {
+    let media = |kind: &str, name: &str| json!({"media_type": kind, "blob": "b1", "bytes": 4, "name": name});
+    let content = json!([
+        {"type": "text", "text": "Look."},
+        {"type": "image", "media": media("image/png", "image-1.png")},
+        {"type": "document", "media": media("application/pdf", "a.pdf")},
+    ]);
+    let input = json!({"input": "i1", "content": content, "by": "ada"});
+    let mut render = SessionRender::new("/w".into(), reading(NoticeStyle::Messages));
+    let rendered = render.take_fact(&fact(1, "input.accepted", &input), FactAge::Old);
+    let words: Vec<Value> =
+        rendered.updates.iter().map(|one| as_json(one)["content"]["text"].clone()).collect();
+    let expected = ["Look.", "[image-1.png: image/png]", "[a.pdf: application/pdf]"];
+    assert_eq!(words, expected);
+    let places: Vec<usize> = rendered.images.iter().map(|image| image.at).collect();
+    assert_eq!(places, [1]);
+    let next = render.take_fact(&fact(2, "input.accepted", &said(None).1), FactAge::Old);
+    assert_eq!(next.images, []);
 }

@@ -61,6 +61,7 @@ impl RenderedCalls {
         SessionUpdate::ToolCall(ToolCallStart {
             tool_call_id: entry.call.to_string(),
             title: call_title(entry),
+            name: Some(one_line(&proposed.tool)),
             kind: kind_of_name(&proposed.tool),
             status,
             raw_input: told_input(proposed),
@@ -93,6 +94,7 @@ impl RenderedCalls {
             let shown = told.terminal.take().map(terminal_content);
             let contents = final_content(entry, root);
             change.content = Some(shown.into_iter().chain(contents).collect());
+            change.raw_output = entry.finished.as_deref().and_then(told_output);
             told.output.clear();
             told.has_news = false;
         }
@@ -192,6 +194,19 @@ pub(crate) fn call_title(entry: &CallEntry) -> String {
 fn told_input(proposed: &CallProposed) -> Option<Value> {
     let is_small = proposed.input.to_string().len() <= INPUT_BYTES_MAX;
     is_small.then(|| proposed.input.clone())
+}
+
+/// What a call gave back, as the person may see it, for editors that show it otherwise than Markdown.
+fn told_output(finished: &CallFinished) -> Option<Value> {
+    let text = plain_text(&finished.blocks_for_person());
+    if text.trim().is_empty() {
+        return None;
+    }
+    let cut = text.floor_char_boundary(RESULT_BYTES_MAX.min(text.len()));
+    Some(match text.len() - cut {
+        0 => Value::String(text),
+        left => Value::String(format!("{}\n… {left} more bytes", &text[..cut])),
+    })
 }
 
 /// What a call does, before its effects are known: by what the core itself knows of tools.

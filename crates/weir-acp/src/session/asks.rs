@@ -9,8 +9,10 @@ use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::view::transcript::PendingAsk;
 
 use super::EditorSession;
+use crate::elicitation::{elicitation_question, read_elicitation};
 use crate::permission::{PermissionReply, permission_question, question_text, read_reply};
-use crate::wire::{ContentBlock, MessageChunk, SessionUpdate};
+use crate::rpc::{PeerRequest, RpcError};
+use crate::wire::{ContentBlock, ElicitationMode, MessageChunk, SessionUpdate};
 
 /// A question that the editor was asked.
 #[derive(Debug)]
@@ -24,6 +26,24 @@ pub(super) struct AskedQuestion {
 struct AskedRequest {
     id: u64,
     waiting: AbortHandle,
+    way: QuestionWay,
+}
+
+/// How a question is put to the editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum QuestionWay {
+    /// As answers to choose from.
+    Choice,
+    /// As a form.
+    Form,
+    /// As a page that the person opens: its name.
+    Page(String),
+}
+
+/// A question on its way to the editor.
+struct SentQuestion {
+    sent: Result<PeerRequest, RpcError>,
+    way: QuestionWay,
 }
 
 impl EditorSession {
@@ -33,11 +53,11 @@ impl EditorSession {
         if self.asked.contains_key(&name) {
             return;
         }
-        let (view, root) = (self.render.transcript(), self.render.workspace_root());
-        let Some(params) = permission_question(self.id.as_str(), &ask, view, root) else {
+        let Some(question) = self.send_question(&ask).await else {
             return self.ask_in_words(ask).await;
         };
-        let request = match self.peer.send_request("session/request_permission", &params).await {
+        let way = question.way;
+        let request = match question.sent {
             Ok(request) => request,
             Err(error) => {
                 self.asked.insert(name.clone(), AskedQuestion { ask, request: None });
@@ -46,11 +66,44 @@ impl EditorSession {
             }
         };
         let id = request.id;
-        let asked = name.clone();
-        let waiting =
-            self.answers.spawn(async move { (asked, read_reply(request.wait_for_answer().await)) });
-        let request = Some(AskedRequest { id, waiting });
+        let (asked, question) = (name.clone(), ask.clone());
+        let is_choice = way == QuestionWay::Choice;
+        let waiting = self.answers.spawn(async move {
+            let answer = request.wait_for_answer().await;
+            let reply = match question.question().filter(|_| !is_choice) {
+                Some(question) => read_elicitation(question, answer),
+                None => read_reply(answer),
+            };
+            (asked, reply)
+        });
+        let request = Some(AskedRequest { id, waiting, way });
         self.asked.insert(name, AskedQuestion { ask, request });
+    }
+
+    /// Sends a question as this editor can ask it; `None`: it is one that is answered in words.
+    async fn send_question(&self, ask: &PendingAsk) -> Option<SentQuestion> {
+        if let Some(params) = elicitation_question(self.id.as_str(), ask, self.able) {
+            let way = match &params.mode {
+                ElicitationMode::Url { elicitation_id, .. } => {
+                    QuestionWay::Page(elicitation_id.clone())
+                }
+                ElicitationMode::Form { .. } => QuestionWay::Form,
+            };
+            let sent = self.peer.send_request("elicitation/create", &params).await;
+            return Some(SentQuestion { sent, way });
+        }
+        let (view, root) = (self.render.transcript(), self.render.workspace_root());
+        let params = permission_question(self.id.as_str(), ask, view, root)?;
+        let sent = self.peer.send_request("session/request_permission", &params).await;
+        Some(SentQuestion { sent, way: QuestionWay::Choice })
+    }
+
+    /// A question is settled: of one about a page the editor is told so.
+    async fn complete_page(&self, way: &QuestionWay) {
+        if let QuestionWay::Page(name) = way {
+            let params = json!({ "elicitationId": name });
+            self.peer.send_notification("elicitation/complete", &params).await;
+        }
     }
 
     /// It was settled, here or elsewhere: an editor that still asks is told so.
@@ -59,6 +112,7 @@ impl EditorSession {
         request.waiting.abort();
         let params = json!({ "requestId": request.id });
         self.peer.send_notification("$/cancel_request", &params).await;
+        self.complete_page(&request.way).await;
     }
 
     /// The editor answered.
@@ -68,6 +122,7 @@ impl EditorSession {
         if let Some(question) = ask.question() {
             let chosen = match &reply {
                 PermissionReply::Chosen(number) => question.options.get(*number).cloned(),
+                PermissionReply::Said(answer) => Some(answer.clone()),
                 PermissionReply::Decided(_)
                 | PermissionReply::Nothing
                 | PermissionReply::Unable(_) => None,
@@ -76,6 +131,9 @@ impl EditorSession {
                 Some(answer) => {
                     let question = question.question.clone();
                     self.tell_session(PersonCommand::Reply { question, answer });
+                    if let Some(request) = &asked.request {
+                        self.complete_page(&request.way).await;
+                    }
                 }
                 None if self.is_cancelling => (),
                 None => self.ask_in_words(ask).await,
@@ -87,7 +145,9 @@ impl EditorSession {
             // The end of the run settles it.
             PermissionReply::Nothing if self.is_cancelling => return,
             // No answer is a no.
-            PermissionReply::Nothing | PermissionReply::Chosen(_) => (Decision::Deny, None),
+            PermissionReply::Nothing | PermissionReply::Chosen(_) | PermissionReply::Said(_) => {
+                (Decision::Deny, None)
+            }
             PermissionReply::Unable(why) => {
                 (Decision::Deny, Some(format!("the editor could not ask: {why}")))
             }

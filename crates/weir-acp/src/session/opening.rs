@@ -6,12 +6,13 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use weir_core::view::told::FactTone;
-use weir_tui::link::{SlashCommandInfo, UiCommand, UiUpdate};
+use weir_tui::link::{UiCommand, UiUpdate};
 
 use super::{EditorSession, LinkState, MODELS_TICKET, PROFILES_TICKET, SessionOpening};
+use crate::face_commands::offered_commands;
 use crate::options::{config_options, mode_state};
 use crate::rpc::{RequestId, RpcError};
-use crate::wire::{AvailableCommand, CommandInput, OpenResult, SessionUpdate};
+use crate::wire::{OpenResult, SessionUpdate};
 
 /// How long an open session may wait for the lists of models and profiles.
 const LISTS_WAIT: Duration = Duration::from_secs(3);
@@ -82,7 +83,8 @@ impl EditorSession {
         }
         if self.opening != SessionOpening::New {
             let open = self.render.open_call_updates();
-            for update in open.into_iter().chain(self.render.take_changed_usage()) {
+            let info = self.render.info_update();
+            for update in open.into_iter().chain(self.render.take_changed_usage()).chain(info) {
                 self.send_update(update).await;
             }
         }
@@ -102,12 +104,7 @@ impl EditorSession {
 
     /// Tells what can be typed as `/name`.
     pub(super) async fn tell_commands(&self) {
-        let command = |known: &SlashCommandInfo| AvailableCommand {
-            name: known.name.clone(),
-            description: known.about.clone(),
-            input: (!known.hint.is_empty()).then(|| CommandInput { hint: known.hint.clone() }),
-        };
-        let available_commands = self.commands.iter().map(command).collect();
+        let available_commands = offered_commands(&self.commands);
         self.send_update(SessionUpdate::AvailableCommandsUpdate { available_commands }).await;
     }
 }

@@ -93,6 +93,8 @@ pub(crate) enum ChangeReply {
     Nothing,
     /// All options.
     Options,
+    /// The end of a turn: it was typed as a command.
+    Turn,
 }
 
 /// The way to a session.

@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
+use weir_install::wording::inline_code;
 use weir_tui::link::{CommandTicket, ListResult};
 
+use super::commands::line_words;
 use super::{ChangeReply, EditorSession, MODELS_TICKET, PROFILES_TICKET};
 use crate::options::{HeldSettings, SettingWish, config_options};
 use crate::rpc::{RequestId, RpcError};
@@ -46,6 +48,11 @@ impl EditorSession {
         self.trouble = None;
         let until = Instant::now() + CHANGE_WAIT;
         self.changes.push(PendingChange { request, wish, reply, until });
+    }
+
+    /// Whether a model that was typed as a command is under way: what comes of it is that command's answer.
+    pub(super) fn waits_for_model(&self) -> bool {
+        self.changes.iter().any(|change| change.reply == ChangeReply::Turn)
     }
 
     /// When the first change is late; `None`: none is under way.
@@ -121,6 +128,17 @@ impl EditorSession {
                 let config_options = config_options(&self.held, &self.choices);
                 let result = outcome.map(|()| SetOptionResult { config_options });
                 self.peer.send_answer(request, result).await;
+            }
+            ChangeReply::Turn => {
+                let held = inline_code(&self.held.model);
+                let words = match outcome {
+                    Ok(()) if self.render.transcript().is_running() => {
+                        format!("The model is {held} until the run that is on has ended.")
+                    }
+                    Ok(()) => format!("The model is {held}."),
+                    Err(error) => line_words(&error.message),
+                };
+                self.end_command(request, Some(words)).await;
             }
         }
     }

@@ -25,6 +25,8 @@ pub(crate) struct ClientCapabilities {
     pub(crate) terminal: bool,
     /// What it does about sessions.
     pub(crate) session: Option<ClientSession>,
+    /// How it asks a person.
+    pub(crate) elicitation: Option<ClientElicitation>,
 }
 
 /// How somebody signs in.
@@ -51,6 +53,18 @@ pub(crate) struct ClientFs {
 pub(crate) struct ClientSession {
     /// It shows notices.
     pub(crate) notices: Option<Value>,
+    /// It shows how the context is made shorter.
+    pub(crate) compaction: Option<Value>,
+}
+
+/// How the editor asks a person.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ClientElicitation {
+    /// By a form.
+    pub(crate) form: Option<Value>,
+    /// By opening a page.
+    pub(crate) url: Option<Value>,
 }
 
 /// The answer to `initialize`.

@@ -53,6 +53,34 @@ pub(crate) enum SessionUpdate {
         #[serde(skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
     },
+    /// What the session is called, and when something last happened in it; what is absent stays.
+    #[serde(rename_all = "camelCase")]
+    SessionInfoUpdate {
+        /// Its first words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// ISO 8601.
+        updated_at: String,
+    },
+    /// The context is made shorter, for editors that show that.
+    #[serde(rename_all = "camelCase")]
+    CompactionUpdate {
+        /// Its name in the session.
+        compaction_id: String,
+        /// How far it is.
+        status: CompactionStatus,
+        /// Why it failed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// A piece of what then stands for what was said before.
+    #[serde(rename_all = "camelCase")]
+    CompactionSummaryChunk {
+        /// Of which.
+        compaction_id: String,
+        /// The piece.
+        content: ContentBlock,
+    },
     /// A line for the person, for editors that show such lines.
     Notice {
         /// `info`, `warning`, `error`.
@@ -60,6 +88,18 @@ pub(crate) enum SessionUpdate {
         /// The line.
         title: String,
     },
+}
+
+/// How far making the context shorter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CompactionStatus {
+    /// It is on.
+    InProgress,
+    /// It is over, and the context is shorter.
+    Completed,
+    /// It is over, and nothing changed.
+    Failed,
 }
 
 /// A piece of a message.
@@ -121,6 +161,9 @@ pub(crate) struct ToolCallStart {
     pub(crate) tool_call_id: String,
     /// For people.
     pub(crate) title: String,
+    /// The tool, for programs; none: it is no call of a tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
     /// What it does.
     pub(crate) kind: ToolKind,
     /// How far it is.
@@ -154,6 +197,9 @@ pub(crate) struct ToolCallChange {
     /// Its arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) raw_input: Option<Value>,
+    /// What it gave back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) raw_output: Option<Value>,
 }
 
 /// Something that a call shows.

@@ -165,7 +165,7 @@ impl ServerReview {
         match read_reply(request.wait_for_answer().await) {
             PermissionReply::Decided(decision) => Ok(decision),
             PermissionReply::Unable(why) => Err(unable(why)),
-            PermissionReply::Nothing | PermissionReply::Chosen(_) => {
+            PermissionReply::Nothing | PermissionReply::Chosen(_) | PermissionReply::Said(_) => {
                 Err(ReviewEnd::Unanswered("nobody answered what was asked about it".into()))
             }
         }
@@ -195,6 +195,7 @@ impl ServerReview {
         self.send_update(&SessionUpdate::ToolCall(ToolCallStart {
             tool_call_id: self.call_change().tool_call_id,
             title: self.title(asked),
+            name: None,
             kind: ToolKind::Other,
             status: ToolCallStatus::Pending,
             raw_input: None,

@@ -4,6 +4,8 @@
 use serde_json::{Value, json};
 use weir_test_kit::{SmallDisk, TestInstallation, file_writing_script};
 
+mod asked;
+mod commands;
 mod editor;
 mod files;
 mod servers;
@@ -30,6 +32,7 @@ fn f3_an_editor_prompts_approves_sees_the_change_cancels_and_loads_after_a_kill(
     let prompt = editor.begin_prompt(&session, "Write.");
     let call = editor.update("tool_call");
     assert_eq!((&call["status"], &call["rawInput"]["path"]), (&json!("pending"), &json!("a.txt")));
+    assert_eq!(call["name"], "append_to_file");
     let question = editor.decide("once");
     assert_eq!(question["toolCall"]["toolCallId"], call["toolCallId"]);
     let path = house.work().join("a.txt").display().to_string();
@@ -39,6 +42,7 @@ fn f3_an_editor_prompts_approves_sees_the_change_cancels_and_loads_after_a_kill(
     let done = editor
         .next("the end of the call", |line| line["params"]["update"]["status"] == "completed");
     assert_eq!(done["params"]["update"]["content"], json!([diff]));
+    assert!(done["params"]["update"]["rawOutput"].is_string(), "{done}");
     let ended = editor.answer_to(prompt);
     assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
     assert_eq!(house.read("work/a.txt").as_deref(), Some("one\n"));

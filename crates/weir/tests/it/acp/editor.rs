@@ -124,7 +124,12 @@ impl Editor {
         Editor::start_able(house, args, &able)
     }
 
-    fn start_able(house: &TestInstallation, args: &[&str], capabilities: &Value) -> Editor {
+    /// The same of one that can do this.
+    pub(super) fn start_able(
+        house: &TestInstallation,
+        args: &[&str],
+        capabilities: &Value,
+    ) -> Editor {
         let command = house.command(&[&["acp"], args].concat());
         let cwd = house.work().display().to_string();
         let program = RunningProgram::start_with_input(command);

@@ -7,8 +7,9 @@ import assert from "node:assert/strict";
 import * as stable from "@agentclientprotocol/sdk";
 
 // A fresh agent and what it told and asked, for the length of `work`. `acp`: how much of the protocol is spoken.
-// `files`: what is not saved yet, by path; with it the editor has files and terminals of its own.
-export async function withAgent(command, work, { acp = stable, files } = {}) {
+// `files`: what is not saved yet, by path; with it the editor has files and terminals of its own. `elicits`: what a
+// person answers to a form or page; with it the editor has these, and shows how the context is made shorter.
+export async function withAgent(command, work, { acp = stable, files, elicits } = {}) {
   const agent = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
   const told = [];
   const asked = [];
@@ -25,6 +26,18 @@ export async function withAgent(command, work, { acp = stable, files } = {}) {
     });
   const terminals = files ? serveFilesAndTerminals(editor, acp.methods.client, files) : [];
   const able = { session: { notices: {} } };
+  const [elicited, completed] = [[], []];
+  if (elicits) {
+    Object.assign(able, { session: { notices: {}, compaction: {} }, elicitation: { form: {}, url: {} } });
+    editor
+      .onRequest(acp.methods.client.elicitation.create, ({ params }) => {
+        elicited.push(params);
+        return elicits(params);
+      })
+      .onNotification(acp.methods.client.elicitation.complete, ({ params }) => {
+        completed.push(params.elicitationId);
+      });
+  }
   if (files) Object.assign(able, { fs: { readTextFile: true, writeTextFile: true }, terminal: true });
   const ended = new Promise((resolve) => agent.on("exit", resolve));
   await editor.connectWith(stream, async (ctx) => {
@@ -34,7 +47,7 @@ export async function withAgent(command, work, { acp = stable, files } = {}) {
       clientInfo: { name: "weir-outside", version: "1" },
     });
     assert.equal(offered.protocolVersion, acp.PROTOCOL_VERSION);
-    await work({ ctx, told, asked, terminals, able: offered.agentCapabilities });
+    await work({ ctx, told, asked, elicited, completed, terminals, able: offered.agentCapabilities });
     agent.stdin.end();
   });
   assert.equal(await ended, 0, "the agent ends well when the editor has gone");

@@ -182,6 +182,42 @@ SCRIPT
   valid fs/read_text_file fs/write_text_file terminal/create terminal/wait_for_exit terminal/release
 }
 
+# The same library as an editor with forms and pages, which shows how the context is made shorter.
+asks() {
+  local name
+  play <<'SCRIPT'
+calls: ask_followup_question {"question": "Which colours?", "options": ["red", "blue"], "multiple": true}
+
+expect: result "red, blue"
+calls: ask_followup_question {"question": "And why?"}
+
+expect: result "I like it."
+calls: mcp__asking__order {}
+
+calls: read_file {"path": "a.txt"}
+
+calls: read_file {"path": "b.txt"}
+
+calls: read_file {"path": "c.txt"}
+
+says: Thanks.
+
+says: A dot.
+SCRIPT
+  printf 'says: <summary>Questions and files.</summary>\n' >"$scratch/helper.script"
+  printf '[helpers]\ncondense = "script:%s"\n' "$scratch/helper.script" >>"$XDG_CONFIG_HOME/weir/config.toml"
+  for name in a b c; do
+    seq -f "$name has line %g" 60 >"$scratch/work/$name.txt"
+  done
+  cp "$here/asking.sh" "$scratch/work"
+  (cd "$scratch/work" && "$weir" mcp-servers add asking --yes -- /bin/sh asking.sh) || return 1
+  cp "$here/asks.mjs" "$here/editor.mjs" "$scratch"
+  ln -sfn "$modules" "$scratch/node_modules"
+  timeout 120 "$node" "$scratch/asks.mjs" "$scratch/work" "${agent[@]}" || return 1
+  valid elicitation/create elicitation/complete session/load session_info_update compaction_update \
+    compaction_summary_chunk user_message_chunk tool_call_update
+}
+
 checked "acpx: a prompt with everything allowed" allowed
 checked "acpx: a prompt with everything refused" refused
 checked "acpx: a session that is kept" kept
@@ -189,5 +225,6 @@ checked "acpx: the agent is killed between prompts, and a prompt is stopped" kil
 checked "yopo: a prompt with everything allowed" once
 checked "the protocol's library: a session from beginning to end, and loaded" library
 checked "the protocol's library: files and terminals of the editor's own" own
+checked "the protocol's library: forms, a page, commands that are typed, a context made shorter, an image" asks
 checked "the protocol's library: folders, a server, a copy and the end of a session" brought
 closing acp

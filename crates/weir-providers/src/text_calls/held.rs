@@ -107,6 +107,11 @@ impl SafeLook<'_, '_> {
                     self.is_frozen = true;
                     None
                 }
+                Stop::Literal(end) => {
+                    self.region_end = end.unwrap_or(self.region_end);
+                    self.is_frozen |= end.is_none();
+                    None
+                }
                 Stop::Fence(at, fence) => self.end_at_fence(at, &fence),
                 Stop::Span { start, end } => self.end_at_span(start, end),
                 Stop::Mark(at) => {

@@ -149,7 +149,7 @@ impl<'s, 'a> Scan<'s, 'a> {
                     }
                     continue;
                 }
-                Stop::Span { .. } => continue,
+                Stop::Literal(_) | Stop::Span { .. } => continue,
                 Stop::Mark(at) => at,
             };
             let line_start = walk.is_line_start(text, at);

@@ -1,4 +1,5 @@
-//! The way over a reply from one place that matters to the next: thinking, code, and where a mark may stand.
+//! The way over a reply from one place that matters to the next: thinking, code, literals, and where a mark may
+//! stand.
 //!
 //! Not here: which marks there are.
 
@@ -11,7 +12,12 @@ const THINKING: &[(&str, &str)] = &[
     ("<thinking>", "</thinking>"),
     ("<reasoning>", "</reasoning>"),
     ("[THINK]", "[/THINK]"),
+    ("<seed:think>", "</seed:think>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|channel>thought", "<channel|>"),
 ];
+/// What begins and ends a literal of markup: values, and no calls.
+const LITERAL: (&str, &str) = ("<![CDATA[", "]]>");
 /// Spaces with which a line is code.
 pub(super) const CODE_INDENT: usize = 4;
 
@@ -26,6 +32,8 @@ pub(super) enum Stop<'a> {
     },
     /// Thinking begins here and never ends.
     OpenThought(usize),
+    /// A literal, and where it ends; without an end it is all that follows.
+    Literal(Option<usize>),
     Fence(usize, Fence<'a>),
     /// Inline code, or backticks that nothing closes.
     Span {
@@ -68,6 +76,11 @@ impl Walk {
                 self.at = at + close.len();
                 self.thought_end = Some(self.at);
                 return Some(Stop::Thought { start: 0, end: self.at });
+            }
+            if rest.starts_with(LITERAL.0) {
+                let end = source.find_token(at, LITERAL.1).map(|end| end + LITERAL.1.len());
+                self.at = end.unwrap_or(source.text.len());
+                return Some(Stop::Literal(end));
             }
             if let Some(fence) = self.fence_here(source, at) {
                 self.at = fence.end;

@@ -61,6 +61,7 @@ pub(super) const TURN_ENDS: &[&str] = &[
     "<|end_of_text|>",
     "<|END_OF_TURN_TOKEN|>",
     "<｜end▁of▁sentence｜>",
+    "<|end▁of▁sentence|>",
     "<|observation|>",
     "<|user|>",
     "<end_of_turn>",

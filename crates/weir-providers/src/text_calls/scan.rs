@@ -26,6 +26,7 @@ const STRAY_MARKS: &[&str] = &[
     "</parameter>",
     "</tool_code>",
     "[/TOOL_CALLS]",
+    "<tool_call|>",
 ];
 /// With what a model begins to write the result of its own call.
 const OWN_RESULTS: &[&str] = &[
@@ -34,6 +35,8 @@ const OWN_RESULTS: &[&str] = &[
     "<function_response>",
     "<tool_result>",
     "<|tool_response|>",
+    "<|tool_response>",
+    "<|start|>functions.",
     "<｜tool▁outputs▁begin｜>",
     "[TOOL_RESULTS]",
     "[TOOL_RESULT]",

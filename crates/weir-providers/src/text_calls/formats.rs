@@ -134,7 +134,15 @@ pub(super) const FORMATS: &[TextFormat] = &[
     ),
     with(markup::read_glm, tagged("glm45", &["<tool_call>"], &["</tool_call>"])),
     with(python::read_python, tagged("hermes_python", &["<tool_call>"], &["</tool_call>"])),
-    with(named::read_function_tag, tagged("llama31_function", &["<function="], &["</function>"])),
+    with(named::read_name_line, tagged("hermes_named", &["<tool_call>"], &["</tool_call>"])),
+    with(
+        named::read_function_tag,
+        tagged(
+            "llama31_function",
+            &["<function=", "<tool_call><function=", "<tool_call>\n<function="],
+            &["</function>"],
+        ),
+    ),
     with(
         markup::read_function_markup,
         tagged("seed_oss", &["<seed:tool_call>"], &["</seed:tool_call>"]),
@@ -160,6 +168,7 @@ pub(super) const FORMATS: &[TextFormat] = &[
         ),
     ),
     tagged("nemotron", &["<TOOLCALL>", "<toolcall>"], &["</TOOLCALL>", "</toolcall>"]),
+    tagged("longcat", &["<longcat_tool_call>"], &["</longcat_tool_call>"]),
     opened("granite", &["<|tool_call|>"], &["<|/tool_call|>", "<|tool_call|>"]),
     opened("functools", &["functools"], &[]),
     opened("mistral", &["[TOOL_CALLS]"], &["[/TOOL_CALLS]"]),
@@ -251,6 +260,14 @@ pub(super) const FORMATS: &[TextFormat] = &[
         &["</｜｜DSML｜｜function_calls>", "</｜｜DSML｜｜tool_calls>"],
     ),
     invoked("step3", "steptml:", &["<steptml:invoke name="], &["</steptml:toolcall>"]),
+    with(
+        markup::read_step3,
+        TextFormat {
+            space: "steptml:",
+            ..tagged("step3", &["<｜tool_calls_begin｜>", "<｜tool_call_begin｜>"], &[])
+        },
+    ),
+    with(markup::read_minicpm, tagged("minicpm", &["<function name="], &[])),
     ending(with(markup::read_tool_element, tagged("tool_element", &["<{tool}>"], &[]))),
     ending(with(
         named::read_bare_harmony,

@@ -1,4 +1,5 @@
-//! Formats that write arguments as markup: `<invoke>`, `<function=…>`, `<arg_key>`, an element per tool.
+//! Formats that write arguments as markup: `<invoke>`, `<function=…>`, `<function name=…>`, `<arg_key>`, an
+//! element per tool.
 //!
 //! A value ends at the closing tag behind which the markup goes on, so a value may hold the same tag. Values
 //! are texts; the tool's schema says which of them are something else. Not here: JSON inside tags.
@@ -15,10 +16,31 @@ use super::value::{Notation, OpenEnd, ValueForm, take_name};
 const STRAY_MARKS: &[&str] = &["</function>", "</function_invocation>"];
 /// How many closing tags of one value are tried.
 const CLOSES_TRIED_MAX: usize = 64;
+/// Begins a value in which no tag counts.
+const LITERAL: &str = "<![CDATA[";
 
 /// `<invoke name="…"><parameter name="…">…</parameter></invoke>` in whatever wrapper and name space.
 pub(super) fn read_invokes(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Option<CallBlock> {
-    let tags = InvokeTags::new(mark.format.space);
+    read_with_tags(source, mark, &InvokeTags::new(mark.format.space))
+}
+
+/// MiniCPM: `<function name="…"><param name="…">…</param></function>`.
+pub(super) fn read_minicpm(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Option<CallBlock> {
+    let tags = InvokeTags {
+        invoke: "<function name=".to_owned(),
+        invoke_end: "</function>".to_owned(),
+        parameter: "<param name=".to_owned(),
+        parameter_end: "</param>".to_owned(),
+        literal_end: Some("]]></param>".to_owned()),
+    };
+    read_with_tags(source, mark, &tags)
+}
+
+fn read_with_tags(
+    source: &ReplySource<'_>,
+    mark: FoundMark<'_>,
+    tags: &InvokeTags,
+) -> Option<CallBlock> {
     let bare = source.rest_at(mark.start).starts_with(&tags.invoke);
     let mut at = if bare { mark.start } else { source.skip_space(mark.body) };
     let mut block = CallBlock::begun_at(at);
@@ -39,11 +61,47 @@ pub(super) fn read_invokes(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Opt
     Some(block)
 }
 
+/// Step 3: such an element between marks, before which the name may stand once more.
+pub(super) fn read_step3(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Option<CallBlock> {
+    let tags = InvokeTags::new(mark.format.space);
+    let in_section = source.skip_token(mark.start, &["<｜tool_calls_begin｜>"]);
+    let mut at = source.skip_space(in_section.unwrap_or(mark.start));
+    let mut block = CallBlock::begun_at(at);
+    while let Some(begun) = source.skip_token(at, &["<｜tool_call_begin｜>"]) {
+        source.spend_looks(1)?;
+        let named = source.skip_token(source.skip_space(begun), &["function<｜tool_sep｜>"]);
+        let (name, invoke) = match named {
+            Some(name_at) => source.read_name(name_at, &["\n", "<"])?,
+            None => ("", begun),
+        };
+        let body = source.skip_token(source.skip_space(invoke), &[&tags.invoke])?;
+        let (call, end) = tags.read_call(source, body, &mut block.repairs)?;
+        // Two names: nobody can know which is meant.
+        if named.is_some() && source.tools.find_tool(name) != Some(call.tool.as_str()) {
+            return None;
+        }
+        block.push_call(call, at..end)?;
+        block.end = source.close_block(end, &["<｜tool_call_end｜>"], &mut block.repairs)?;
+        at = source.skip_space(block.end);
+        at = source.skip_token(at, &["<｜tool_sep｜>"]).map_or(at, |at| source.skip_space(at));
+    }
+    if block.calls.is_empty() {
+        return None;
+    }
+    if in_section.is_some() {
+        let closes = &["<｜tool_calls_end｜>"];
+        block.end = source.close_block(block.end, closes, &mut block.repairs)?;
+    }
+    Some(block)
+}
+
 struct InvokeTags {
     invoke: String,
     invoke_end: String,
     parameter: String,
     parameter_end: String,
+    /// With what a value ends that begins with [`LITERAL`], where a format has such values.
+    literal_end: Option<String>,
 }
 
 impl InvokeTags {
@@ -53,6 +111,7 @@ impl InvokeTags {
             invoke_end: format!("</{space}invoke>"),
             parameter: format!("<{space}parameter name="),
             parameter_end: format!("</{space}parameter>"),
+            literal_end: None,
         }
     }
 
@@ -71,7 +130,11 @@ impl InvokeTags {
             let (key, kind) = head.split_once(' ').unwrap_or((head, ""));
             let key = argument_name(key)?;
             let next = [self.parameter.as_str(), &self.invoke_end];
-            let (raw, end) = value_before(source, close + 1, &self.parameter_end, &next)?;
+            let literal = source.skip_token(close + 1, &[LITERAL]);
+            let (raw, end) = match self.literal_end.as_deref().zip(literal) {
+                Some((literal_end, from)) => value_before(source, from, literal_end, &next)?,
+                None => value_before(source, close + 1, &self.parameter_end, &next)?,
+            };
             let value = match kind.contains("string=\"false\"") {
                 true => whole_value(raw, Notation::Json).map(|(value, _)| value),
                 false => None,
@@ -82,8 +145,23 @@ impl InvokeTags {
             }
             at = source.skip_space(end);
         }
-        let end = source.close_block(at, &[&self.invoke_end], repairs)?;
+        let end = close_call(source, at, &self.invoke_end, &arguments, repairs)?;
         Some((TextCall { tool: tool.to_owned(), arguments }, end))
+    }
+}
+
+/// Where a call ends: at its closing tag, or, repaired, at the end of the reply. A name and nothing behind it
+/// is half a call.
+fn close_call(
+    source: &ReplySource<'_>,
+    at: usize,
+    close: &str,
+    arguments: &Map<String, Value>,
+    repairs: &mut Repairs,
+) -> Option<usize> {
+    match arguments.is_empty() {
+        true => source.skip_token(source.skip_space(at), &[close]),
+        false => source.close_block(at, &[close], repairs),
     }
 }
 
@@ -194,14 +272,14 @@ fn read_function(
             repairs.add_repair(Repair::MissingMark);
             at
         }
-        None => source.close_block(at, &[FUNCTION_END], repairs)?,
+        None => close_call(source, at, FUNCTION_END, &arguments, repairs)?,
     };
     Some((TextCall { tool: tool.to_owned(), arguments }, end))
 }
 
 /// GLM 4.5 and later: the name, then `<arg_key>` and `<arg_value>` in turn.
 pub(super) fn read_glm(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Option<CallBlock> {
-    let (name, at) = source.read_name(mark.body, &["\n", "<"])?;
+    let (name, at) = source.read_name(source.skip_space(mark.body), &["\n", "<"])?;
     let tool = source.tools.find_tool(name)?;
     let mut at = source.skip_space(at);
     let mut arguments = Map::new();
@@ -218,7 +296,7 @@ pub(super) fn read_glm(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Option<
         at = source.skip_space(end);
     }
     let mut repairs = Repairs::default();
-    let end = source.close_block(at, mark.format.closes, &mut repairs)?;
+    let end = close_call(source, at, mark.format.closes[0], &arguments, &mut repairs)?;
     Some(CallBlock::of_one(tool, arguments, mark.start..end, repairs))
 }
 

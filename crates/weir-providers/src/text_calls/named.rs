@@ -1,7 +1,7 @@
 //! Formats that put the name of the tool outside the JSON of its arguments.
 //!
-//! DeepSeek, Kimi, Mistral's later ones, Llama's `<function=…>`, Functionary, Harmony, Qwen-Agent. Not here:
-//! arguments in markup.
+//! DeepSeek, Kimi, Mistral's later ones, Llama's `<function=…>`, Functionary, Harmony, Qwen-Agent, Laguna. Not
+//! here: arguments in markup.
 
 use serde_json::Map;
 
@@ -9,6 +9,7 @@ use super::block::{CallBlock, ReplySource};
 use super::call::{CALLS_MAX, TextCall};
 use super::formats::FoundMark;
 use super::repair::{Repair, Repairs};
+use super::tagged::close_tag;
 use super::value::Notation;
 
 /// Most characters of a header before its arguments.
@@ -108,6 +109,16 @@ pub(super) fn read_mistral(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Opt
     let mut repairs = Repairs::default();
     let (arguments, end) = source.read_arguments(at, &mut repairs)?;
     let end = source.skip_token(source.skip_space(end), mark.format.closes).unwrap_or(end);
+    Some(CallBlock::of_one(tool, arguments, mark.start..end, repairs))
+}
+
+/// Poolside's Laguna: the name on a line and JSON on the next, between marks.
+pub(super) fn read_name_line(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Option<CallBlock> {
+    let (name, at) = source.read_name(source.skip_space(mark.body), &["\n", "{"])?;
+    let tool = source.tools.find_tool(name)?;
+    let mut repairs = Repairs::default();
+    let (arguments, end) = source.read_arguments(at, &mut repairs)?;
+    let end = close_tag(source, end, mark, &mut repairs)?;
     Some(CallBlock::of_one(tool, arguments, mark.start..end, repairs))
 }
 

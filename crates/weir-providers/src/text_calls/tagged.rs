@@ -31,7 +31,7 @@ pub(super) fn read_tagged(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Opti
 }
 
 /// Where the block ends: at its mark, where the next one begins, or with the reply.
-fn close_tag(
+pub(super) fn close_tag(
     source: &ReplySource<'_>,
     at: usize,
     mark: FoundMark<'_>,

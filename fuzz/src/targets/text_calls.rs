@@ -65,6 +65,14 @@ pub(super) const CALL_WORDS: &[&str] = &[
     "{{h4}}",
     "functions.read_file(path='a')",
     "<tool_response>",
+    "<function name=\"read_file\">",
+    "<param name=\"path\">",
+    "</param></function>",
+    "<![CDATA[",
+    "]]>",
+    "<｜tool_calls_begin｜><｜tool_call_begin｜>",
+    "<seed:think>",
+    "</seed:think>",
 ];
 
 /// So much of a reply is fed in pieces.

@@ -1,6 +1,6 @@
 //! Cases of calls that models wrote as text (V5), in `tests/text_calls`: see the README there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,11 @@ use weir_providers::text_calls::{
     format_names,
 };
 
-/// Fewest cases, and fewest formats that have one.
+/// Fewest cases with a public source, and fewest formats that such a case has.
 const CASES_MIN: usize = 200;
 const FORMATS_MIN: usize = 20;
+/// What stands in place of a source in a case that only varies another.
+const VARIATION: &str = "own variation of ";
 
 #[derive(Default)]
 struct CallCase {
@@ -67,11 +69,38 @@ impl CallCase {
         }
     }
 
+    /// Whether it has a public source. It panics where a case has neither that nor one that it varies.
+    fn has_public_source(&self) -> bool {
+        let is_public = self.source.starts_with("http");
+        let is_said = match is_public {
+            true => is_address(&self.source),
+            false => self.source.strip_prefix(VARIATION).is_some_and(|case| !case.is_empty()),
+        };
+        assert!(is_said, "{} has no source: {:?}", self.name, self.source);
+        is_public
+    }
+
     fn offered_tools(&self) -> OfferedTools {
         let tools: Vec<(String, Value)> = self.tools.split("; ").map(read_tool).collect();
         let offered = tools.iter().map(|(name, schema)| OfferedTool { name, schema });
         OfferedTools::new(&offered.collect::<Vec<_>>(), self.habit)
     }
+}
+
+/// Whether `source` is the https address of one page, and nothing beside it.
+fn is_address(source: &str) -> bool {
+    let Some((host, path)) =
+        source.strip_prefix("https://").and_then(|address| address.split_once('/'))
+    else {
+        return false;
+    };
+    let is_label = |label: &str| {
+        !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    host.contains('.')
+        && host.split('.').all(is_label)
+        && !path.is_empty()
+        && path.chars().all(|c| c.is_ascii_graphic())
 }
 
 fn read_tool(written: &str) -> (String, Value) {
@@ -149,20 +178,25 @@ fn check_shown(case: &CallCase, found: &FoundCalls, tools: &OfferedTools) {
 
 #[test]
 fn v05_calls_written_as_text_are_found_as_recorded() {
-    let (mut cases, mut formats) = (0, BTreeMap::<&str, usize>::new());
+    let (mut public, mut varied) = (0, 0);
+    let (mut formats, mut public_formats) = (BTreeMap::<&str, usize>::new(), BTreeSet::new());
     for (file, text) in corpus() {
         let mut blocks = text.split("=== ");
         let mut written = blocks.next().expect("a title").to_owned();
         for block in blocks {
             let case = CallCase::read(block);
             let tools = case.offered_tools();
-            assert!(!case.source.is_empty(), "{} has no source", case.name);
             let found = find(&case, &tools);
             check_shown(&case, &found, &tools);
             let given = block.split("--- found\n").next().expect("what was given");
             write!(written, "=== {given}--- found\n{}\n", describe(&case, &found)).expect("memory");
-            cases += 1;
             found.formats.iter().for_each(|name| *formats.entry(name).or_default() += 1);
+            if case.has_public_source() {
+                public += 1;
+                public_formats.extend(found.formats);
+            } else {
+                varied += 1;
+            }
         }
         let written = written.trim_end().to_owned() + "\n";
         if std::env::var_os("UPDATE").is_some() {
@@ -171,9 +205,29 @@ fn v05_calls_written_as_text_are_found_as_recorded() {
             assert_eq!(written, text, "{} differs; UPDATE=1 writes it anew", file.display());
         }
     }
-    assert!(cases >= CASES_MIN && formats.len() >= FORMATS_MIN, "{cases} of {formats:?}");
+    assert!(
+        public >= CASES_MIN && public_formats.len() >= FORMATS_MIN,
+        "{public} with a public source, of {public_formats:?}; {varied} variations of them"
+    );
     let untested: Vec<&str> = format_names().filter(|name| !formats.contains_key(name)).collect();
     assert!(untested.is_empty(), "no case is of {untested:?}");
+}
+
+#[test]
+fn v05_a_public_source_is_the_address_of_one_page() {
+    assert!(is_address("https://github.com/ggml-org/llama.cpp/issues/1"));
+    for source in [
+        "http://github.com/a/b",
+        "https://github.com",
+        "https://github.com/",
+        "https://github/a",
+        "https://.com/a",
+        "https://github.com/a and more",
+        "github.com/a",
+        "",
+    ] {
+        assert!(!is_address(source), "{source:?}");
+    }
 }
 
 /// Half of every case, and every case with one bracket or mark taken out, is read without a panic, and
@@ -223,6 +277,11 @@ fn v05_hostile_replies_end_soon() {
         "> `",
         "func",
         "\n{{h",
+        "<![CDATA[",
+        "<function name=\"read_file\"><param name=\"path\">",
+        "<｜tool_calls_begin｜><｜tool_call_begin｜>",
+        "<tool_call>read_file\n",
+        "<seed:think>",
     ];
     for piece in pieces {
         let reply = piece.repeat(100_000 / piece.len());

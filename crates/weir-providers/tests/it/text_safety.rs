@@ -134,6 +134,39 @@ fn v05_thinking_that_never_ends_calls_only_at_its_end() {
     assert_eq!((found.calls().count(), found.repairs), (1, Vec::new()));
 }
 
+#[test]
+fn v05_thinking_calls_nothing_in_whatever_marks() {
+    for (open, close) in [
+        ("<think>", "</think>"),
+        ("<seed:think>", "</seed:think>"),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+        ("<|channel>thought", "<channel|>"),
+    ] {
+        let thought = format!("{open}\nI could call:\n{CALL}\nBut no.\n{close}");
+        assert_text(&format!("{thought}\nThe sum is 3."));
+        assert_eq!(find(&format!("{thought}\n{CALL}")).calls().count(), 1, "{open}");
+    }
+}
+
+#[test]
+fn v05_a_literal_of_markup_holds_no_call() {
+    assert_text(&format!("<![CDATA[\n{CALL}\n]]>"));
+    assert_text(&format!("It begins so:\n<![CDATA[\n{CALL}"));
+    assert_eq!(find(&format!("<![CDATA[\n{CALL}\n]]>\n{CALL}")).calls().count(), 1);
+}
+
+#[test]
+fn v05_a_name_and_nothing_behind_it_is_half_a_call() {
+    for half in [
+        "<invoke name=\"read_file\">",
+        "<function=read_file>",
+        "<function name=\"read_file\">",
+        "<tool_call>read_file\n",
+    ] {
+        assert_text(half);
+    }
+}
+
 /// Behind a place at which looking had become too costly, code was no code.
 #[test]
 fn v05_a_reply_that_cannot_be_looked_through_calls_nothing() {

@@ -214,7 +214,7 @@ fn v05_calls_written_as_text_are_found_as_recorded() {
 }
 
 #[test]
-fn v05_a_public_source_is_the_address_of_one_page() {
+fn v05_public_sources_are_addresses_of_one_page() {
     assert!(is_address("https://github.com/ggml-org/llama.cpp/issues/1"));
     for source in [
         "http://github.com/a/b",

@@ -57,13 +57,18 @@ fn bare(bencher: divan::Bencher<'_, '_>) {
 fn supervised(bencher: divan::Bencher<'_, '_>, tier: &str) {
     let tiers = [Tier::None, Tier::Landlock, Tier::Bubblewrap, Tier::Namespaces];
     let tier = tiers.into_iter().find(|of| of.as_str() == tier).expect("one of the names above");
+    let program = std::env::current_exe().expect("this program has a path");
+    // A kind that does not work here has no figure.
+    if tier != Tier::None && !weir_sandbox::probe_tiers(TierWish::Exactly(tier), &program).works {
+        return;
+    }
     let state = tempfile::tempdir().expect("a temporary folder");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime without special wishes");
     let processes = SupervisedProcesses::new(SupervisorOptions {
-        program: std::env::current_exe().expect("this program has a path"),
+        program,
         args: vec!["__supervise".into()],
         state_dir: state.path().to_path_buf(),
         environment: filtered_environment(std::env::vars_os(), &[]),

@@ -2,8 +2,10 @@
 //! entries, and what is kept, halfway and at the end (Q10). Not a test: nothing here fails for being slow.
 //!
 //! ```sh
-//! cargo bench -p weir-server --bench chat -- [--turns N]
+//! cargo bench -p weir-server --bench chat -- [--turns N] [--rows]
 //! ```
+//!
+//! `--rows` prints raw values as JSON lines, which is how `cargo xtask bench --crates` gets them.
 //!
 //! The chat is lived by the engine, with its store on the disk; `TMPDIR` says which. No server is started
 //! and nothing goes over a network.
@@ -14,6 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use async_trait::async_trait;
+use serde_json::json;
 use tokio::runtime::Runtime;
 use weir_core::ids::{Seq, SessionId};
 use weir_core::record::Record;
@@ -85,6 +88,12 @@ fn print_row(measure: &str, unit: &str, values: &mut [f64]) {
     let median = values[values.len() / 2];
     let (low, high) = (values[0], values[values.len() - 1]);
     let mut out = std::io::stdout().lock();
+    if std::env::args().any(|word| word == "--rows") {
+        let measure = format!("page of a chat: {}", measure.trim());
+        let line = json!({ "id": "Q10", "measure": measure, "unit": unit, "values": values });
+        writeln!(out, "{line}").expect("somebody reads it");
+        return;
+    }
     writeln!(out, "Q10  {measure:<62} {median:>10.3} {unit:<3} {low:.3}–{high:.3}")
         .expect("somebody reads it");
 }
@@ -106,7 +115,8 @@ fn measure_first_look(
         last = Some((look, html));
     }
     print_row(measure, "ms", &mut times);
-    print_row("  records read for it", "", &mut [store.read.load(Ordering::SeqCst) as f64]);
+    let read = format!("  records read: {}", measure.trim());
+    print_row(&read, "", &mut [store.read.load(Ordering::SeqCst) as f64]);
     last.expect("it was measured")
 }
 
@@ -117,7 +127,8 @@ fn measure_chat(runtime: &Runtime, long: &Long, turns: usize) {
     // The one that keeps it is not among those that are measured.
     let first = runtime.block_on(FirstLook::read_journal(&kept, Long::id()));
     first.expect("the journal can be read");
-    let (look, html) = measure_first_look(runtime, &kept, "  the same where it is kept");
+    let (look, html) =
+        measure_first_look(runtime, &kept, &format!("  first look at {turns} turns, kept"));
     assert_eq!(html, whole_html, "it shows something else");
     assert_eq!((look.last_seq(), look.entry_count()), (whole.last_seq(), whole.entry_count()));
     let mut times = Vec::new();
@@ -128,12 +139,15 @@ fn measure_chat(runtime: &Runtime, long: &Long, turns: usize) {
         assert!(!html.expect("the journal can be read").is_empty(), "there are older entries");
         times.push(began.elapsed().as_secs_f64() * 1e3);
     }
-    print_row("  a hundred entries from its middle", "ms", &mut times);
-    print_row("  records read for them", "", &mut [kept.read.load(Ordering::SeqCst) as f64]);
+    let middle = format!("a hundred entries from the middle of {turns} turns");
+    print_row(&format!("  {middle}"), "ms", &mut times);
+    let read = kept.read.load(Ordering::SeqCst) as f64;
+    print_row(&format!("  records read: {middle}"), "", &mut [read]);
     let state = runtime.block_on(long.store().read_look(&Long::id(), KIND));
     let state = state.expect("the store can be read").expect("the chat is kept");
-    print_row("  what is kept of it", "kB", &mut [state.state.len() as f64 / 1e3]);
-    print_row("  its facts", "", &mut [look.last_seq() as f64]);
+    let kilobytes = state.state.len() as f64 / 1e3;
+    print_row(&format!("  what is kept of {turns} turns"), "kB", &mut [kilobytes]);
+    print_row(&format!("  facts of {turns} turns"), "", &mut [look.last_seq() as f64]);
 }
 
 fn main() {

@@ -30,6 +30,10 @@ const RUN: usize = 500;
 /// Turns that are compared at each end. The first few warm caches up.
 const COMPARED: usize = 50;
 const WARM_UP: usize = 5;
+/// So many parts of the way are told apart.
+const QUARTERS: usize = 4;
+/// Memory of the last of them against the second: what is larger grows with the session.
+const GROWN_MAX: f64 = 1.1;
 /// How often what is quick is measured.
 const TIMES: usize = 30;
 /// What is said once, at the beginning, and has to be found again at the end.
@@ -194,6 +198,9 @@ fn measure(args: &Args) -> anyhow::Result<Vec<Row>> {
     let memory = |from: usize, length: usize| {
         lived.memory[from.min(lived.memory.len())..].iter().take(length).copied().collect()
     };
+    let quarter =
+        row("Q5", "memory at a quarter to half of the way", "MB", memory(runs / 4, runs / 4 + 1));
+    let end = row("Q5", "memory in the last quarter", "MB", memory(runs - runs / 4, usize::MAX));
     let mut rows = vec![
         row("Q4", format!("turn {turns} against turn 10"), "×", vec![ratio]).at_most(1.3),
         row("Q4", "the same, where the view is as large", "×", vec![beyond]).at_most(1.3),
@@ -201,12 +208,17 @@ fn measure(args: &Args) -> anyhow::Result<Vec<Row>> {
         as_large,
         late,
         row("Q5", "memory of the process at turn 10", "MB", memory(0, 1)),
-        row("Q5", "memory at a quarter to half of the way", "MB", memory(runs / 4, runs / 4 + 1)),
-        row("Q5", "memory in the last quarter", "MB", memory(runs - runs / 4, usize::MAX)),
         row("Q5", "the most memory that it had", "MB", peak),
         row("X2", "condensed so often", "×", vec![lived.condensed as f64]),
         row("X2", "most messages in a request", "", vec![lived.messages as f64]),
     ];
+    // Of fewer runs no quarter has a figure of its own.
+    if runs >= QUARTERS {
+        let grown = end.median() / quarter.median();
+        let measure = "memory: last quarter against the second";
+        rows.push(row("Q5", measure, "×", vec![grown]).at_most(GROWN_MAX));
+    }
+    rows.extend([quarter, end]);
     rows.extend(again(&mut long, &scenario.setup, turns)?);
     Ok(rows)
 }

@@ -12,6 +12,8 @@ import {
 
 const shots = process.env.WEIR_BROWSER_SHOTS;
 const full = process.env.WEIR_BROWSER_PAGES === 'full';
+/** First paint: the target (Q20), and what no page may take on any machine. */
+const [PAINT_MS, PAINT_MS_MAX] = [100, 1000];
 const script = `
 when: "everything"
 think: I look at what is there before I say anything.
@@ -164,11 +166,17 @@ await test('q20_what_each_page_costs', async () => {
     await context.close();
   }
   for (const { page, paint_ms, bytes, requests } of table) {
-    console.log(`      ${page.padEnd(22)} first paint ${String(paint_ms).padStart(5)} ms ${String(bytes).padStart(7)} bytes ${requests} requests`);
+    const late = paint_ms > PAINT_MS ? `  note: above ${PAINT_MS} ms` : '';
+    console.log(`      ${page.padEnd(22)} first paint ${String(paint_ms).padStart(5)} ms ${String(bytes).padStart(7)} bytes ${requests} requests${late}`);
   }
+  const inTime = table.filter(({ paint_ms }) => paint_ms <= PAINT_MS).length;
+  console.log(`      note: ${inTime} of ${table.length} pages painted within ${PAINT_MS} ms; other work on the machine delays it`);
   if (shots) writeFileSync(join(shots, 'costs.json'), `${JSON.stringify(table, null, 1)}\n`);
   const heavy = table.filter(({ bytes }) => bytes > 60 * 1024).map(({ page, bytes }) => `${page}: ${bytes}`);
   same(heavy, [], 'pages above 60 kB compressed');
+  // The target itself is only told: machines are shared. What takes ten times as long is no noise.
+  const slow = table.filter(({ paint_ms }) => paint_ms > PAINT_MS_MAX).map(({ page, paint_ms }) => `${page}: ${paint_ms} ms`);
+  same(slow, [], `pages that were painted after more than ${PAINT_MS_MAX} ms`);
 });
 
 await test('s10_lighthouse', async () => {

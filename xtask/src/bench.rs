@@ -26,6 +26,7 @@ mod one_answer;
 pub(crate) mod order;
 mod program;
 mod server;
+mod syncs;
 mod tracker;
 mod tui;
 mod turns;
@@ -178,6 +179,7 @@ fn all_rows(
 ) -> anyhow::Result<Vec<Row>> {
     let mut rows = one_answer::rows(house, args.runs)?;
     rows.extend(turns::rows(house, args.runs, args.turns)?);
+    rows.extend(syncs::rows(house)?);
     rows.extend(program::rows(house, args.runs)?);
     rows.extend(build_rows(root, binary)?);
     if let Some(turns) = args.context {

@@ -2,8 +2,9 @@
 //! figure. Real processes, a real store on a real disk, a model over HTTP that answers at once.
 //!
 //! Not a test: machines are shared and noisy, so nothing here fails for being slow. Figures are
-//! medians with their spread; what has a bench of its own crate is only run, with `--all`.
+//! medians with their spread; those of the benches of the crates are read from what these print.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ use serde_json::{Value, json};
 mod agents;
 mod compare;
 mod context;
+mod crates;
+mod divan;
 mod figures;
 mod files;
 mod house;
@@ -25,6 +28,7 @@ mod model;
 mod one_answer;
 pub(crate) mod order;
 mod program;
+mod rebuild;
 mod server;
 mod syncs;
 mod tracker;
@@ -38,14 +42,6 @@ use house::House;
 
 /// Where the figures of every run are kept.
 const KEPT: &str = "bench/figures.jsonl";
-/// Benches of single crates: package, bench, what it shows.
-const BENCHES: &[(&str, &str, &str)] = &[
-    ("weir-providers", "decoders", "Q9 stream decoders, at least 300 MB/s a core"),
-    ("weir-store", "store", "Q10, Q11, Q14: the store beside the disk's own sync"),
-    ("weir-core", "gate", "Q12 one call judged with 200 rules, at most 20 µs"),
-    ("weir-sandbox", "supervisor", "Q13 a command beyond running it bare"),
-    ("weir-server", "chat", "Q10 the page of a long chat, kept and not kept"),
-];
 
 /// Measure what a run costs beyond the model, target beside figure
 #[derive(Debug, Args)]
@@ -97,7 +93,13 @@ pub(crate) struct BenchArgs {
     /// The database of --server: postgres://…, empty before; without it SQLite
     #[arg(long, value_name = "URL", requires = "server")]
     database: Option<String>,
-    /// Also run the benches of the crates (minutes)
+    /// Measure what building again takes after a change of one file (profile dev), and nothing else (Q23)
+    #[arg(long, conflicts_with_all = ["server", "tui", "programs"])]
+    build: bool,
+    /// Run the benches of the crates, and nothing else (many minutes; Q9 to Q14, Q16, Q22, Q24, Q27)
+    #[arg(long, conflicts_with_all = ["server", "tui", "programs", "build"])]
+    crates: bool,
+    /// Also run the benches of the crates (many minutes)
     #[arg(long)]
     all: bool,
     /// Print JSON instead of the table
@@ -110,6 +112,23 @@ pub(crate) struct BenchArgs {
 }
 
 impl BenchArgs {
+    /// Whether something of it starts the program.
+    fn needs_program(&self) -> bool {
+        !self.crates && !self.build
+    }
+
+    /// How what is measured was built: the folder of the program, or what cargo builds for it.
+    fn profile_of<'a>(&self, binary: &'a Path) -> Cow<'a, str> {
+        match (self.crates, self.build) {
+            (true, _) => "bench".into(),
+            (_, true) => "dev".into(),
+            _ => {
+                let folder = binary.parent().and_then(Path::file_name).unwrap_or_default();
+                folder.to_string_lossy()
+            }
+        }
+    }
+
     fn load(&self) -> server::Load {
         server::Load {
             idle: self.sockets as usize,
@@ -130,28 +149,26 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let binary = match &args.binary {
         Some(path) => std::path::absolute(path)?,
         None => {
-            build(root)?;
+            if args.needs_program() {
+                build(root)?;
+            }
             target.join("release/weir")
         }
     };
-    ensure!(binary.is_file(), "{} is no program", binary.display());
+    ensure!(binary.is_file() || !args.needs_program(), "{} is no program", binary.display());
     // Before minutes of measuring, and before these figures stand in the same file.
     let before = args.compare.as_deref().map(compare::read_kept).transpose()?;
     let place = args.folder.clone().unwrap_or_else(std::env::temp_dir);
     let house = House::build(&binary, &place, args.turns.max(turns::TURNS))?;
-    let mut rows = match (args.agents, args.files) {
-        (Some(count), _) => agents::rows(&house, count)?,
-        (None, Some(count)) => files::rows(&house, count)?,
-        (None, None) if args.programs => program::rows(&house, args.runs)?,
-        (None, None) if args.tui => tui::rows(&house, args.runs)?,
-        (None, None) if args.server => server::rows(&house, &args.load())?,
-        (None, None) => all_rows(&house, root, &binary, args)?,
-    };
+    let mut rows = measured_rows(&house, root, &binary, args)?;
+    if args.all && !args.crates {
+        rows.extend(crates::rows(cargo, root, &house)?);
+    }
     rows.sort_by_key(|row| row.id.trim_start_matches('Q').parse::<u32>().unwrap_or(u32::MAX));
     if args.programs && std::env::var_os("UPDATE").is_some() {
         program::keep(root, &rows)?;
     }
-    let kept = keep(&target, &binary, &rows)?;
+    let kept = keep(&target, &args.profile_of(&binary), &rows)?;
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{kept}")?;
@@ -164,11 +181,26 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     if let Some(before) = before {
         write!(out, "{}", compare::describe_changes(&before, &rows))?;
     }
-    drop(out);
-    if args.all {
-        crate_benches(root)?;
-    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the options ask for.
+fn measured_rows(
+    house: &House,
+    root: &Path,
+    binary: &Path,
+    args: &BenchArgs,
+) -> anyhow::Result<Vec<Row>> {
+    match (args.agents, args.files) {
+        (Some(count), _) => agents::rows(house, count),
+        (None, Some(count)) => files::rows(house, count),
+        (None, None) if args.programs => program::rows(house, args.runs),
+        (None, None) if args.tui => tui::rows(house, args.runs),
+        (None, None) if args.server => server::rows(house, &args.load()),
+        (None, None) if args.build => rebuild::rows(cargo, root),
+        (None, None) if args.crates => crates::rows(cargo, root, house),
+        (None, None) => all_rows(house, root, binary, args),
+    }
 }
 
 fn all_rows(
@@ -213,14 +245,13 @@ fn build_rows(root: &Path, binary: &Path) -> anyhow::Result<Vec<Row>> {
     ])
 }
 
-fn keep(target: &Path, binary: &Path, rows: &[Row]) -> anyhow::Result<Value> {
+fn keep(target: &Path, profile: &str, rows: &[Row]) -> anyhow::Result<Value> {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
-    let profile = binary.parent().and_then(Path::file_name).unwrap_or_default();
     let kept = json!({
         "at": at,
-        "profile": profile.to_string_lossy(),
+        "profile": profile,
         "cpus": cpus,
         "load": load.split_whitespace().next(),
         "rows": rows.iter().map(Row::json).collect::<Vec<_>>(),
@@ -232,17 +263,4 @@ fn keep(target: &Path, binary: &Path, rows: &[Row]) -> anyhow::Result<Value> {
     let mut file = fs::File::options().append(true).create(true).open(&path)?;
     writeln!(file, "{kept}").with_context(|| path.display().to_string())?;
     Ok(kept)
-}
-
-fn crate_benches(root: &Path) -> anyhow::Result<()> {
-    for (package, name, what) in BENCHES {
-        writeln!(std::io::stdout(), "\n{what}")?;
-        let status = cargo()
-            .args(["bench", "--quiet", "-p", package, "--bench", name])
-            .current_dir(root)
-            .status()
-            .with_context(|| format!("starting cargo bench -p {package}"))?;
-        ensure!(status.success(), "the bench {name} of {package} failed");
-    }
-    Ok(())
 }

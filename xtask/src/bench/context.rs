@@ -1,5 +1,6 @@
 //! The area "context": one session so long that it is condensed again and again, on the disk. It is
-//! measured by the bench `long` of weir-scenario, in its own process; here its rows are read.
+//! measured by the bench `long` of weir-scenario, in its own process; here its rows are read, and those of
+//! other benches that print such rows.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -33,6 +34,14 @@ pub(super) fn rows(mut cargo: Command, root: &Path, turns: u32) -> anyhow::Resul
         .context("starting cargo bench -p weir-scenario")?;
     ensure!(output.status.success(), "the bench long of weir-scenario failed");
     let text = String::from_utf8(output.stdout).context("the bench long")?;
+    printed_rows(&text)
+}
+
+/// The rows among what a bench printed.
+///
+/// # Errors
+/// One of them is another thing.
+pub(super) fn printed_rows(text: &str) -> anyhow::Result<Vec<Row>> {
     text.lines().filter(|line| line.starts_with('{')).map(row).collect()
 }
 

@@ -93,11 +93,18 @@ pub(crate) struct BenchArgs {
     /// The database of --server: postgres://…, empty before; without it SQLite
     #[arg(long, value_name = "URL", requires = "server")]
     database: Option<String>,
-    /// Measure what building again takes after a change of one file (profile dev), and nothing else (Q23)
+    /// Measure the throughput of one, two and three servers on one PostgreSQL, and nothing else (S17): in the
+    /// database server that WEIR_TEST_POSTGRES names, or one of its own
     #[arg(long, conflicts_with_all = ["server", "tui", "programs"])]
+    replicas: bool,
+    /// Measure inbox, decisions and lists beside a short and a long session, and nothing else (D8)
+    #[arg(long, conflicts_with_all = ["server", "tui", "programs", "replicas"])]
+    inbox: bool,
+    /// Measure what building again takes after a change of one file (profile dev), and nothing else (Q23)
+    #[arg(long, conflicts_with_all = ["server", "tui", "programs", "replicas", "inbox"])]
     build: bool,
     /// Run the benches of the crates, and nothing else (many minutes; Q9 to Q14, Q16, Q22, Q24, Q27)
-    #[arg(long, conflicts_with_all = ["server", "tui", "programs", "build"])]
+    #[arg(long, conflicts_with_all = ["server", "tui", "programs", "replicas", "inbox", "build"])]
     crates: bool,
     /// Also run the benches of the crates (many minutes)
     #[arg(long)]
@@ -197,6 +204,8 @@ fn measured_rows(
         (None, None) if args.programs => program::rows(house, args.runs),
         (None, None) if args.tui => tui::rows(house, args.runs),
         (None, None) if args.server => server::rows(house, &args.load()),
+        (None, None) if args.replicas => server::replicas::rows(house),
+        (None, None) if args.inbox => server::inbox::rows(house),
         (None, None) if args.build => rebuild::rows(cargo, root),
         (None, None) if args.crates => crates::rows(cargo, root, house),
         (None, None) => all_rows(house, root, binary, args),

@@ -42,7 +42,8 @@ struct Shared {
     script: Script,
     count: AtomicUsize,
     over: AtomicBool,
-    exchanges: Mutex<Vec<Exchange>>,
+    /// `None`: they are not noted, since those of a long session fill the memory.
+    exchanges: Option<Mutex<Vec<Exchange>>>,
 }
 
 impl Model {
@@ -51,13 +52,25 @@ impl Model {
     /// # Errors
     /// There is no port.
     pub(super) fn start(script: Script) -> io::Result<Model> {
+        Model::listen(script, Some(Mutex::default()))
+    }
+
+    /// The same, and nothing of what was asked is kept.
+    ///
+    /// # Errors
+    /// There is no port.
+    pub(super) fn start_forgetful(script: Script) -> io::Result<Model> {
+        Model::listen(script, None)
+    }
+
+    fn listen(script: Script, exchanges: Option<Mutex<Vec<Exchange>>>) -> io::Result<Model> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             script,
             count: AtomicUsize::new(0),
             over: AtomicBool::new(false),
-            exchanges: Mutex::default(),
+            exchanges,
         });
         let own = Arc::clone(&shared);
         thread::spawn(move || {
@@ -78,9 +91,10 @@ impl Model {
         format!("http://{}", self.address)
     }
 
-    /// What was asked so far.
+    /// What was asked so far, where it is noted.
     pub(super) fn exchanges(&self) -> Vec<Exchange> {
-        self.shared.exchanges.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let Some(exchanges) = &self.shared.exchanges else { return Vec::new() };
+        exchanges.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -107,8 +121,10 @@ impl Shared {
                  {events}",
                 events.len()
             );
-            let exchange = Exchange { first_byte, answered: Instant::now(), body };
-            self.exchanges.lock().unwrap_or_else(PoisonError::into_inner).push(exchange);
+            if let Some(exchanges) = &self.exchanges {
+                let exchange = Exchange { first_byte, answered: Instant::now(), body };
+                exchanges.lock().unwrap_or_else(PoisonError::into_inner).push(exchange);
+            }
             stream.write_all(reply.as_bytes())?;
         }
     }

@@ -18,9 +18,11 @@ model = \"anthropic/bench\"
 connections_max = 60000
 requests_per_minute = 10000000
 [models.\"anthropic/bench\"]
-window = 1000000
+window = 100000000
 max_output = 8192
 abilities = [\"tools\"]
+[limits]
+max_iterations = 100000
 ";
 
 /// A server that runs. Dropping it kills it.

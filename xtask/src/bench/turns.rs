@@ -41,12 +41,14 @@ pub(super) fn rows(house: &House, runs: u32, long: u32) -> anyhow::Result<Vec<Ro
 fn middle(house: &House, runs: u32) -> anyhow::Result<Vec<Row>> {
     let script = reads(TURNS, house::small);
     let (mut gaps, mut peaks, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+    let mut whole = Vec::new();
     let mut syncs = house.syncs(SYNCS)?;
     for _ in 0..runs.min(5) {
         let ran = house.run(&script, false)?;
         // The first turns warm caches up on both sides.
         gaps.extend(between(&ran.exchanges).into_iter().skip(3));
         kept.push(prefix_kept(&ran)?);
+        whole.push(ms(ran.wall));
         syncs.extend(house.syncs(SYNCS)?);
     }
     for _ in 0..runs.min(5) {
@@ -60,6 +62,7 @@ fn middle(house: &House, runs: u32) -> anyhow::Result<Vec<Row>> {
         Row::of("Q3", "the disk's own sync of 4 kB, same minutes", &syncs, "ms"),
         Row::at_most("Q3", "a turn beyond one sync: median", &beyond, "ms", 1.0),
         Row::at_most("Q3", "a turn beyond one sync: p95 less p95", &[p95.max(0.0)], "ms", 3.0),
+        Row::of("Q3", "whole run of 100 turns", &whole, "ms"),
         Row::at_most("Q5", "peak memory: 100 turns", &peaks, "MB", 20.0),
         Row::at_least("Q8", "requests that begin with the whole one before", &kept, "%", 100.0),
     ])

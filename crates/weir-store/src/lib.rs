@@ -76,6 +76,7 @@ mod audit;
 mod checkpoints;
 mod filesystem;
 mod follow;
+mod foreign;
 mod journal;
 mod memory;
 mod notice;
@@ -92,6 +93,9 @@ mod worktrees;
 pub use audit::{AuditFault, AuditReport, check_audit_writable, verify_audit};
 pub use checkpoints::{GitCheckpoints, MemoryCheckpoints};
 pub use filesystem::filesystem_warning;
+pub use foreign::{
+    ForeignBounds, ForeignDatabase, ForeignDatabaseError, ForeignRow, ForeignRows, ForeignValue,
+};
 pub use memory::MemoryStore;
 pub use owner::this_process;
 pub use postgres::{PostgresOptions, PostgresStore, PostgresStores};

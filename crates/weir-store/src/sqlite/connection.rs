@@ -23,7 +23,7 @@ const STEPS_BETWEEN_LOOKS: i32 = 1000;
 
 /// A database may be from elsewhere, as in a backup that somebody gave: what its schema brings along
 /// (triggers, views, functions in it) does not run, and no statement writes into it past SQLite.
-const SCHEMA_SETTINGS: [(DbConfig, bool); 5] = [
+pub(crate) const SCHEMA_SETTINGS: [(DbConfig, bool); 5] = [
     (DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false),
     (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
     (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),

@@ -87,6 +87,10 @@ const TRANSCRIPTS: &str = "agent-transcripts";
 const SESSIONS: SessionFiles = SessionFiles { endings: &[".jsonl"], folder: Some(TRANSCRIPTS) };
 const OLDER: TreeBounds = TreeBounds { depth_max: 6, entries_max: 50_000 };
 const LOOKS: &str = "how the terminal looks is not taken over";
+/// The editor's own database, below the folder of programs' data.
+const EDITOR: &str = "Cursor/User/globalStorage/state.vscdb";
+const IN_EDITOR: &str = "are in a database whose format the editor does not document; only \
+                         transcripts in files (~/.cursor/projects) are read";
 
 fn read_cursor_files(places: &ImportPlaces<'_>, found: &mut ImportFindings) {
     let (own, ours) = (places.home.join(".cursor"), places.workspace.join(".cursor"));
@@ -102,7 +106,14 @@ fn read_cursor_files(places: &ImportPlaces<'_>, found: &mut ImportFindings) {
         (
             own.join("chats"),
             "chats in databases",
-            "are databases; only transcripts in files (projects/) are read",
+            "are databases whose format that program does not document; only transcripts in files \
+             (projects/) are read",
+        ),
+        (places.home.join(".config").join(EDITOR), "chats in the editor", IN_EDITOR),
+        (
+            places.home.join("Library/Application Support").join(EDITOR),
+            "chats in the editor",
+            IN_EDITOR,
         ),
         (own.join("extensions"), "extensions", "are those of the editor"),
         (places.workspace.join(".cursorignore"), ".cursorignore", "copy it to .weirignore"),

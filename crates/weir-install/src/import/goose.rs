@@ -1,6 +1,7 @@
 //! goose: `~/.config/goose` with `config.yaml`, hints, recipes and permissions, `.goosehints` and
-//! recipes of the workspace, and sessions that are kept in files. Not here: its extensions of the
-//! kind builtin, which are parts of that program and have no counterpart.
+//! recipes of the workspace, and its sessions. Not here: sessions that are kept in a database
+//! (`database`), and its extensions of the kind builtin, which are parts of that program and have
+//! no counterpart.
 
 use std::path::Path;
 
@@ -13,11 +14,15 @@ use super::files::{ImportPlaces, ImportedFile, list_files};
 use super::history::{HistoryFile, ImportedHistory, SessionFiles, list_history_files, text_at};
 use super::marked::{MarkedDocument, MarkedField, leave_known};
 use super::model::put_model;
-use super::server::{ImportedServer, MappedServer, OLD_TRANSPORT, map_server, name_here, put_server, text_table};
+use super::server::{
+    ImportedServer, MappedServer, OLD_TRANSPORT, map_server, name_here, put_server, text_table,
+};
 use super::skills::{collect_shared_skills, collect_skills};
 use super::texts::SlashCommand;
 use super::{ImportFindings, ImportMapping, ImportReader, texts};
 use crate::duration::TimeSpan;
+
+mod database;
 
 pub(super) const READER: ImportReader = ImportReader {
     name: "goose",
@@ -103,14 +108,11 @@ fn read_goose_files(places: &ImportPlaces<'_>, found: &mut ImportFindings) {
             "plugins are installed with `weir plugins`",
         ),
         (places.workspace.join(".gooseignore"), ".gooseignore", "copy it to .weirignore"),
-        (
-            data.join("sessions.db"),
-            "sessions in a database",
-            "is a database; only sessions in files (*.jsonl) are read",
-        ),
     ] {
         texts::note_left(&path, says, why, places, found);
     }
+    // It has those of the files as they were when it was made, and what was said in them since.
+    database::collect_sessions(&data.join("sessions.db"), places, found);
     collect_sessions(&data, places, found);
 }
 

@@ -1,13 +1,16 @@
 //! What was said in sessions of other agents, as text to be read and searched. It is never made a
 //! journal: nothing of it was judged or recorded here, so it must not look as if it was. Only words
 //! of the person and the agent are taken, and names of tools; what tools returned is not. Not here:
-//! the files that they are read from (`files`), and those that are kept (`imported`).
+//! the files and databases that they are read from (`files`, `database`), and those that are kept
+//! (`imported`).
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(super) use database::{DatabaseSession, HistoryDatabase, HistoryTable, read_from_database};
 pub(super) use files::{HistoryFile, SessionFiles, list_history_files, parse_bounded};
 
+mod database;
 mod files;
 
 /// Lines of one session, bytes of their text, and characters of one line.

@@ -1,5 +1,6 @@
 //! opencode: `~/.config/opencode` with `opencode.json` or `opencode.jsonc`, instructions, commands,
-//! agents and skills, the same of the workspace, and what was said in its sessions.
+//! agents and skills, the same of the workspace, and what was said in its sessions. Not here:
+//! sessions that are kept in a database (`database`).
 
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,7 @@ use super::texts::SlashCommand;
 use super::{ImportFindings, ImportMapping, ImportReader, texts};
 use crate::duration::TimeSpan;
 
+mod database;
 mod permission;
 
 pub(super) const READER: ImportReader = ImportReader {
@@ -98,8 +100,8 @@ fn read_opencode_files(places: &ImportPlaces<'_>, found: &mut ImportFindings) {
     let data = places.home.join(".local/share/opencode");
     let keys = "keys are never imported; `weir auth set` keeps them";
     texts::note_left(&data.join("auth.json"), "keys", keys, places, found);
-    let base = "is a database; only sessions in files (storage/) are read";
-    texts::note_left(&data.join("opencode.db"), "sessions in a database", base, places, found);
+    // It has those of the files too, and what was said in them since.
+    database::collect_sessions(&data, places, found);
     collect_sessions(&data.join("storage"), places, found);
 }
 

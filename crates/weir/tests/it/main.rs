@@ -26,6 +26,7 @@ mod grants;
 mod hooks;
 mod import;
 mod import_agents;
+mod import_databases;
 mod journal_commands;
 mod key_store;
 mod local_windows;

@@ -1,5 +1,6 @@
 //! Files of sessions of other agents: the newest of a folder, and their values one after the other,
-//! so that no file is in memory as more than its text. Not here: what a value says.
+//! so that no file is in memory as more than its text. Not here: what a value says, and sessions in
+//! databases (`database`).
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -14,10 +15,12 @@ use super::ImportedHistory;
 
 /// Largest file of a session, sessions of one import, and bytes of text of all of them.
 const FILE_BYTES_MAX: u64 = 64 << 20;
-const SESSIONS_MAX: usize = 2_000;
-const ALL_BYTES_MAX: usize = 256 << 20;
+pub(super) const SESSIONS_MAX: usize = 2_000;
+pub(super) const ALL_BYTES_MAX: usize = 256 << 20;
 /// Values in one line, or in a file that is one value: each takes many times its text.
 const VALUES_MAX: usize = 200_000;
+/// Why a session is left that could be read.
+pub(super) const NOTHING_SAID: &str = "has no words of a person or an agent in it";
 /// How far a folder of sessions is looked into.
 const BOUNDS: TreeBounds = TreeBounds { depth_max: 6, entries_max: 50_000 };
 
@@ -158,26 +161,15 @@ impl HistoryFile {
     /// This session, with what could not be understood of the file.
     pub(in crate::import) fn add_history(
         &self,
-        mut history: ImportedHistory,
+        history: ImportedHistory,
         found: &mut ImportFindings,
     ) {
-        history.close_head();
-        let says = format!("session {}", history.head.id);
         let (broken, large) = (self.broken.get(), self.large.get());
-        if history.lines.is_empty() {
-            let why = match (broken, large) {
-                (0, 0) => "has no words of a person or an agent in it".to_owned(),
-                (_, 0) => format!("{broken} of its lines are no JSON, and the rest says nothing"),
-                _ => format!("has lines of more than {VALUES_MAX} values, which are not read"),
-            };
-            return found.leave_item(self.name.clone(), says, &why, ImportTarget::User);
-        }
-        found.history_bytes += history.bytes;
-        if found.history_bytes > ALL_BYTES_MAX {
-            found.history_bytes -= history.bytes;
-            let why = format!("all sessions together have more than {ALL_BYTES_MAX} bytes of text");
-            return found.leave_item(self.name.clone(), says, &why, ImportTarget::User);
-        }
+        let why_empty = match (broken, large) {
+            (0, 0) => NOTHING_SAID.to_owned(),
+            (_, 0) => format!("{broken} of its lines are no JSON, and the rest says nothing"),
+            _ => format!("has lines of more than {VALUES_MAX} values, which are not read"),
+        };
         let mut notes = Vec::new();
         if broken > 0 {
             notes.push(format!("{broken} of its lines are no JSON and are left"));
@@ -185,13 +177,43 @@ impl HistoryFile {
         if large > 0 {
             notes.push(format!("{large} of its lines have too many values and are left"));
         }
-        if history.is_cut {
-            notes
-                .push("it is longer than what is imported of one session; the rest is left".into());
-        }
-        let (place, becomes) = (self.name.clone(), ImportMapping::History(Box::new(history)));
-        found.push_item(ImportItem { place, says, becomes, target: ImportTarget::User, notes });
+        put_history(&self.name, history, HistoryRest { why_empty, notes }, found);
     }
+}
+
+/// What could not be read of a session.
+pub(super) struct HistoryRest {
+    /// Why there is nothing, if there is nothing.
+    pub(super) why_empty: String,
+    /// What is left of it, for the person.
+    pub(super) notes: Vec<String>,
+}
+
+/// Puts a session that was read among what was found, within the bound of all of them.
+pub(super) fn put_history(
+    place: &str,
+    mut history: ImportedHistory,
+    rest: HistoryRest,
+    found: &mut ImportFindings,
+) {
+    history.close_head();
+    let place = place.to_owned();
+    let says = format!("session {}", history.head.id);
+    if history.lines.is_empty() {
+        return found.leave_item(place, says, &rest.why_empty, ImportTarget::User);
+    }
+    found.history_bytes += history.bytes;
+    if found.history_bytes > ALL_BYTES_MAX {
+        found.history_bytes -= history.bytes;
+        let why = format!("all sessions together have more than {ALL_BYTES_MAX} bytes of text");
+        return found.leave_item(place, says, &why, ImportTarget::User);
+    }
+    let mut notes = rest.notes;
+    if history.is_cut {
+        notes.push("it is longer than what is imported of one session; the rest is left".into());
+    }
+    let becomes = ImportMapping::History(Box::new(history));
+    found.push_item(ImportItem { place, says, becomes, target: ImportTarget::User, notes });
 }
 
 /// A value, unless it has more values in it than are read.

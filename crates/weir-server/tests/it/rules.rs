@@ -10,6 +10,8 @@ const PAGE: &str = "/settings/rules";
 async fn seen(browser: &Browser, deed: &str, what: &str) -> (String, String) {
     let (status, _, body) = browser.form(PAGE, &[("deed", deed), ("what", what)]).await;
     assert_eq!(status, 200, "{body}");
+    // The second of two clicks on what led here agrees to nothing.
+    assert!(body.contains("pages/act.js") && body.contains("<div data-ask>"), "{body}");
     let hash = body.split("name=\"hash\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
     (body.clone(), hash.unwrap_or_else(|| panic!("no hash: {body}")).to_owned())
 }

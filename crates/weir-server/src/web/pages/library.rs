@@ -25,7 +25,9 @@ use crate::route::{Route, RouteAccess};
 use crate::web::controls::{
     ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
 };
-use crate::web::parts::{framed_page, render_badge, render_empty, render_field, render_unsaved};
+use crate::web::parts::{
+    framed_page, page_with, render_badge, render_empty, render_field, render_unsaved,
+};
 
 /// The entry of the navigation.
 const HERE: &str = "/library";
@@ -297,7 +299,8 @@ fn item_page(
 ) -> Markup {
     let name = &item.line.name;
     let body = html! {
-        div.toolbar {
+        // The script of decisions holds its buttons back while a second click may be on its way.
+        div.toolbar data-ask {
             h1 { (name) }
             (render_state(&item.line))
             (render_actions(caller, shelf, item))
@@ -320,7 +323,7 @@ fn item_page(
             }
         }
     };
-    framed_page(caller, name, HERE, &body)
+    page_with(caller, name, HERE, &["pages/act.js"], &body)
 }
 
 fn render_text(text: &str, kind: TextKind) -> Markup {
@@ -369,7 +372,7 @@ fn render_waiting(
         LibraryAction::Accept
     };
     html! {
-        section.card aria-labelledby="waiting" {
+        section.card aria-labelledby="waiting" data-ask {
             h2 id="waiting" { "Waiting for your approval: " (waiting.what) }
             p { "Based on words from: " strong { (waiting.whose) } }
             @if waiting.untrusted {

@@ -23,7 +23,7 @@ use crate::web::controls::{
     ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
 };
 use crate::web::parts::{
-    framed_page, render_content_badges, render_empty, render_field, render_moment, render_unsaved,
+    page_with, render_content_badges, render_empty, render_field, render_moment, render_unsaved,
 };
 
 /// The entry of the navigation.
@@ -125,7 +125,7 @@ async fn memory_page(
         }
         (new_fact_form(caller))
     };
-    Ok(framed_page(caller, "Memory", HERE, &body))
+    Ok(page_with(caller, "Memory", HERE, &["pages/act.js"], &body))
 }
 
 fn search_form(shown: &MemoryPageQuery) -> Markup {
@@ -212,7 +212,8 @@ struct WaitingFacts<'a> {
 fn render_inbox(caller: &Caller, facts: &WaitingFacts<'_>, now: Timestamp) -> Markup {
     let WaitingFacts { waiting, known, shown } = *facts;
     html! {
-        section.card aria-labelledby="inbox" {
+        // A fact that was decided about leaves its place to the next: its buttons are held back then.
+        section.card aria-labelledby="inbox" data-ask {
             h2 id="inbox" { "Waiting for you" }
             div.stack {
                 @for line in waiting {
@@ -277,7 +278,7 @@ fn render_facts(caller: &Caller, lines: &[MemoryLine], now: Timestamp) -> Markup
             ],
             rows: html! {
                 @for line in lines {
-                    tr {
+                    tr data-ask {
                         th scope="row" {
                             (line.text) " " (render_content_badges(line.untrusted, line.private))
                             @if !line.topics.is_empty() {

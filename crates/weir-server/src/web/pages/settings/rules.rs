@@ -15,12 +15,14 @@ use crate::problem::{HandlerResult, ProblemDetails};
 use crate::request::CallerSpace;
 use crate::request::body::redirect_with_result;
 use crate::web::controls::{ButtonLook, post_form, submit_button};
-use crate::web::parts::{framed_page, render_empty};
+use crate::web::parts::{page_with, render_empty};
 
 /// Where this page is.
 pub(super) const RULES_PAGE: &str = "/settings/rules";
 /// The entry of the navigation.
 const ENTRY: &str = "/settings";
+/// Holds buttons back while a second click may be on its way to what took the place of the first one's.
+const ASSETS: &[&str] = &["pages/act.js"];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -73,7 +75,7 @@ pub(super) async fn show_rules(
             p.hint { (hint) }
         }
     };
-    Ok(framed_page(caller, "Permission rules", ENTRY, &body))
+    Ok(page_with(caller, "Permission rules", ENTRY, ASSETS, &body))
 }
 
 fn rules_table(caller: &Caller, rules: &[RuleLine]) -> Markup {
@@ -88,7 +90,7 @@ fn rules_table(caller: &Caller, rules: &[RuleLine]) -> Markup {
                     th scope="col" { "Set" } th scope="col" { "Rule" } th scope="col" { "From" }
                     th scope="col" { span.unseen { "Change" } }
                 } }
-                tbody { @for line in rules { tr {
+                tbody { @for line in rules { tr data-ask {
                     td data-label="Set" { (line.action.to_string()) }
                     td data-label="Rule" { code { (line.rule) } }
                     td data-label="From" { (line.origin) }
@@ -134,12 +136,14 @@ fn trust_section(caller: &Caller, folders: &[TrustLine]) -> Markup {
                  When one of them changes, trust ends."
             }
             @for one in folders {
-                (post_form(caller, RULES_PAGE, "row", &html! {
-                    code { (one.folder.display().to_string()) } " " (one.state)
-                    input type="hidden" name="deed" value="distrust";
-                    input type="hidden" name="what" value=(one.folder.display().to_string());
-                    (submit_button(ButtonLook::Quiet, "Trust no longer"))
-                }))
+                div data-ask {
+                    (post_form(caller, RULES_PAGE, "row", &html! {
+                        code { (one.folder.display().to_string()) } " " (one.state)
+                        input type="hidden" name="deed" value="distrust";
+                        input type="hidden" name="what" value=(one.folder.display().to_string());
+                        (submit_button(ButtonLook::Quiet, "Trust no longer"))
+                    }))
+                }
             }
             (post_form(caller, RULES_PAGE, "row", &html! {
                 input type="hidden" name="deed" value="trust";
@@ -178,13 +182,15 @@ fn review_page(caller: &Caller, form: &RuleForm, shown: &ShownDecision) -> Marku
     let body = html! {
         h1 { "Is this what you want?" }
         pre tabindex="0" { (shown.text) }
-        (post_form(caller, RULES_PAGE, "row", &html! {
-            input type="hidden" name="deed" value=(form.deed);
-            input type="hidden" name="what" value=(form.what);
-            input type="hidden" name="hash" value=(shown.hash);
-            (submit_button(ButtonLook::Primary, "Do exactly this"))
-            a.btn href=(RULES_PAGE) { "Leave it" }
-        }))
+        div data-ask {
+            (post_form(caller, RULES_PAGE, "row", &html! {
+                input type="hidden" name="deed" value=(form.deed);
+                input type="hidden" name="what" value=(form.what);
+                input type="hidden" name="hash" value=(shown.hash);
+                (submit_button(ButtonLook::Primary, "Do exactly this"))
+                a.btn href=(RULES_PAGE) { "Leave it" }
+            }))
+        }
     };
-    framed_page(caller, "Is this what you want?", ENTRY, &body)
+    page_with(caller, "Is this what you want?", ENTRY, ASSETS, &body)
 }

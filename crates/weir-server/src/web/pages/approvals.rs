@@ -1,6 +1,7 @@
 //! One inbox of everything that waits for a person, over all of their chats (S10).
 
 use maud::{Markup, html};
+use weir_core::event::ApprovalRequested;
 use weir_core::view::plain::visible_text;
 use weir_core::view::transcript::PendingAsk;
 
@@ -50,8 +51,46 @@ fn render_card(caller: &Caller, one: &InboxEntry) -> Markup {
         back: Some("/approvals"),
     };
     match &one.ask {
-        PendingAsk::Approval(asked) => approval_card(&view, asked, &[]),
-        PendingAsk::AgentApproval(asked) => approval_card(&view, &asked.request, &asked.path),
+        PendingAsk::Approval(asked) => html! {
+            (approval_card(&view, asked, &[]))
+            (render_bounded_answers(&view, asked))
+        },
+        PendingAsk::AgentApproval(asked) => html! {
+            (approval_card(&view, &asked.request, &asked.path))
+            (render_bounded_answers(&view, &asked.request))
+        },
         PendingAsk::Question(asked) => question_card(&view, asked),
+    }
+}
+
+/// *For this session* within bounds, as `--uses` and `--for` say it on the command line. Buttons alone: Enter
+/// in a field would press the first of them.
+fn render_bounded_answers(view: &ChatView, asked: &ApprovalRequested) -> Markup {
+    if !view.acts || asked.rules.is_empty() {
+        return html! {};
+    }
+    let choice = |name: &str, value: &str, words: &str| {
+        html! { button.btn type="submit" name=(name) value=(value) { (words) } }
+    };
+    html! {
+        details {
+            summary { "For this session, within bounds" }
+            form method="post" action=(view.address_below("decide")) data-live {
+                (view.csrf_input())
+                input type="hidden" name="approval" value=(asked.approval);
+                input type="hidden" name="decision" value="session";
+                (view.back_input())
+                p.hint {
+                    "Allows this call, and what “For this session” covers, for so many further calls or so long. "
+                    "It is taken back in the chat, under “Leases”."
+                }
+                div.row.answers {
+                    (choice("uses", "1", "1 further call"))
+                    (choice("uses", "5", "5 further calls"))
+                    (choice("for", "10m", "10 minutes"))
+                    (choice("for", "1h", "1 hour"))
+                }
+            }
+        }
     }
 }

@@ -25,6 +25,7 @@ mod complete;
 mod composer;
 mod edit;
 mod frame;
+mod leases;
 mod show;
 mod start;
 pub(super) mod undo;
@@ -53,6 +54,8 @@ pub(crate) fn chat_page_routes() -> Vec<Route> {
         Route::post("/chats/{id}/cancel", sessions::cancel_run),
         Route::post("/chats/{id}/withdraw", sessions::withdraw_input),
         Route::post("/chats/{id}/decide", acts::decide_approval),
+        Route::get("/chats/{id}/leases", leases::show_leases),
+        Route::post("/chats/{id}/revoke", leases::revoke_lease),
         Route::post("/chats/{id}/answer", acts::answer_question),
         Route::post("/chats/{id}/configure", acts::configure_chat),
         Route::post("/chats/{id}/condense", sessions::condense_session),

@@ -297,3 +297,45 @@ async fn r10_an_attached_face_decides_about_rules_and_trust() {
     face.type_line("/quit");
     assert_eq!(face.close_input_until_end().await.status, 0);
 }
+
+#[tokio::test]
+async fn r10_pages_bound_an_answer_for_the_session_and_take_it_back() {
+    let mut served =
+        TestServer::start(ServerSetup { script: ASKS, ..ServerSetup::default() }).await;
+    let admin = served.admin().await;
+    let (_, made) = admin.api("POST", "/api/v1/sessions", Some(json!({}))).await;
+    let session = id_of(&made);
+    said(&admin, &session, "Write a file.").await;
+    let asked = waiting(&admin, "a.txt").await["id"].as_str().expect("an id").replace('.', "-");
+    let (_, inbox) = admin.get("/approvals").await;
+    let offered = inbox.contains("within bounds") && inbox.contains("name=\"uses\" value=\"5\"");
+    assert!(offered, "{inbox}");
+    let page = format!("/chats/{session}/decide");
+    for (name, value, decision, expected) in [
+        ("uses", "0", "session", 400),
+        ("for", "0m", "session", 400),
+        ("for", "soon", "session", 400),
+        ("uses", "5", "once", 400),
+        ("uses", "5", "session", 303),
+    ] {
+        let fields = [
+            ("approval", asked.as_str()),
+            ("decision", decision),
+            ("back", "/approvals"),
+            (name, value),
+        ];
+        let (status, location, told) = admin.form(&page, &fields).await;
+        assert_eq!(status, expected, "{name}={value} {decision}: {location} {told}");
+    }
+    admin.until_status(&session, "completed").await;
+    let (leases, revoke) = (format!("/chats/{session}/leases"), format!("/chats/{session}/revoke"));
+    let (_, page) = admin.get(&leases).await;
+    assert!(page.contains("5 calls left") && page.contains("Edit("), "{page}");
+    let (status, location, _) = admin.form(&revoke, &[("lease", "1")]).await;
+    assert!(status == 303 && location.contains("note="), "{status} {location}");
+    let (_, page) = admin.get(&leases).await;
+    assert!(page.contains("There are no leases."), "{page}");
+    // A page of earlier takes nothing back twice.
+    let (status, location, _) = admin.form(&revoke, &[("lease", "1")]).await;
+    assert!(status == 303 && location.contains("problem="), "{status} {location}");
+}

@@ -9,11 +9,13 @@ use serde::Deserialize;
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use weir_core::event::Decision;
+use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, SessionId};
 use weir_core::input::ApprovalAnswer;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_engine::family;
+use weir_install::duration::parse_time_span;
 use weir_install::user_space::SessionPreferences;
 
 use super::load_chat;
@@ -150,8 +152,27 @@ pub(super) struct DecideForm {
     decision: Decision,
     #[serde(default)]
     reason: Option<String>,
+    /// With `session`: for so many further calls.
+    #[serde(default)]
+    uses: Option<u32>,
+    /// With `session`: for so long, as `10m`.
+    #[serde(default, rename = "for")]
+    span: Option<String>,
     #[serde(default)]
     back: String,
+}
+
+impl DecideForm {
+    /// How far an answer for the session reaches; `None`: to its end.
+    fn lease_terms(&self) -> HandlerResult<Option<LeaseTerms>> {
+        let span = self.span.as_deref().map(parse_time_span).transpose();
+        let for_ms = span.map_err(ProblemDetails::bad_request)?.map(|span| span.ms);
+        if self.uses == Some(0) || for_ms == Some(0) {
+            return Err(ProblemDetails::bad_request("a bound of 0 allows nothing"));
+        }
+        let is_bounded = self.uses.is_some() || for_ms.is_some();
+        Ok(is_bounded.then_some(LeaseTerms { uses: self.uses, for_ms }))
+    }
 }
 
 /// That somebody in this chat asked, itself or a sub-agent: what a sub-agent asks is answered under
@@ -170,13 +191,13 @@ pub(super) async fn decide_approval(
     SentBody(form): SentBody<DecideForm>,
 ) -> HandlerResult<Response> {
     check_asked_in(&id, &form.approval)?;
-    let decision = form.decision;
+    let (decision, terms) = (form.decision, form.lease_terms()?);
     let answer = ApprovalAnswer {
         approval: ApprovalId::new(&form.approval),
         decision,
         // Only whoever is told no is told why.
         reason: form.reason.filter(|_| decision == Decision::Deny),
-        terms: None,
+        terms,
     };
     let decided = approvals::decide_approval(&owner, answer).await?;
     // The answer counts, and its person is told that it does not last as they wanted.

@@ -199,6 +199,7 @@ fn render_actions(caller: &Caller, chat: &LoadedChat) -> Markup {
         a.btn.quiet href={ "/shares/new?session=" (id) } { "Share…" }
         a.btn.quiet href={ "/chats/" (id) "/export" } { "Export…" }
         a.btn.quiet href={ "/chats/" (id) "/undo" } { "Undo file changes…" }
+        a.btn.quiet href={ "/chats/" (id) "/leases" } { "Leases…" }
         a.btn.danger href={ "/chats/" (id) "/delete" } { "Delete…" }
     }
 }

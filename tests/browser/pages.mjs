@@ -98,7 +98,7 @@ await api('PUT', '/api/v1/mail/work', {
 // Those of the navigation, and those that it does not name.
 const entries = await page.evaluate(() => [...document.querySelectorAll('#nav > ul a, #nav > details a')].map((link) => link.pathname));
 const pages = [...new Set([
-  '/', waiting, question, chat, '/chats?archived=yes', '/agents/digest', '/agents/digest/edit', '/agent-new', '/files?path=src',
+  '/', waiting, question, chat, `${chat}/leases`, '/chats?archived=yes', '/agents/digest', '/agents/digest/edit', '/agent-new', '/files?path=src',
   '/mail/work', '/mail-new', '/account', '/notifications', '/notifications/where', '/pause', '/settings/rules',
   ...entries,
 ])];
@@ -106,7 +106,7 @@ same(['/approvals', '/usage', '/admin'].filter((path) => !pages.includes(path)),
 const open = ['/signin', '/phone'];
 
 /** A name for a picture. */
-const named = (path) => (path === waiting ? 'approval' : path === question ? 'question' : path === chat ? 'chat' : path.replace(/^\//, '').replace(/\W+/g, '-') || 'new-chat');
+const named = (path) => (path === waiting ? 'approval' : path === question ? 'question' : path === chat ? 'chat' : path === `${chat}/leases` ? 'leases' : path.replace(/^\//, '').replace(/\W+/g, '-') || 'new-chat');
 
 await testLooks('s10_every_page', { browser, house, page, narrowHeight: 740 }, async (tab, look) => {
   const faults = [];

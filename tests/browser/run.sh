@@ -17,7 +17,7 @@ export WEIR_BIN=${WEIR_BIN:-$target/debug/weir} WEIR_BROWSER_CACHE=$cache/browse
   exit 1
 }
 status=0
-for file in ${1:-setup start connect chat everyday approvals one_question phone agents pages files brain proxy xss}; do
+for file in ${1:-setup start connect chat everyday approvals one_question deciding phone agents pages files brain proxy xss}; do
   timeout --kill-after=10 1200 node "$file.mjs" || status=1
 done
 exit "$status"

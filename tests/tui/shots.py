@@ -166,6 +166,12 @@ def begin(term, **more):
     term.gone(words.OPENING)
 
 
+@state("The first start: no key and no model.", photo="docs/screens/tui-first.png")
+def first(house, term):
+    os.remove(os.path.join(house.folder, "config/weir/config.toml"))
+    term.start(ready=r"Press 1 to 7")
+
+
 @state("Nothing was said yet.")
 def idle(_house, term):
     begin(term)

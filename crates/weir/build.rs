@@ -12,6 +12,8 @@ const LAID_OUT_TARGET: &str = "x86_64-unknown-linux-gnu";
 /// reads it from the program's headers; else it were 128 kB, where the usual C library has 8 MB. Nothing
 /// here starts such threads unasked: libgit2 could, to pack objects.
 const C_STACK_BYTES: u32 = 2 << 20;
+/// The archive of what unwinds a panic.
+const UNWINDER: &str = "libgcc_eh.a";
 /// Builds that people run.
 const RUN_PROFILES: [&str; 2] = ["release", "dist"];
 
@@ -31,6 +33,7 @@ fn main() {
     {
         order_functions(&profile);
         pack_addresses(&profile);
+        bring_unwinder();
     }
 }
 
@@ -64,6 +67,31 @@ fn pack_addresses(profile: &str) {
     }
 }
 
+/// Takes what unwinds a panic into the program, where the compiler's archive of it is: it is small, and a library
+/// less is looked for, opened and mapped at each start (Q1, Q5).
+fn bring_unwinder() {
+    let Some(archive) = gcc_archive(UNWINDER) else { return };
+    let Some(folder) = archive.parent() else { return };
+    let search = format!("native={}", folder.display());
+    let library = format!("static:+verbatim={UNWINDER}");
+    let caught =
+        "fn main() { if std::panic::catch_unwind(|| panic!()).is_ok() { std::process::exit(1) } }";
+    let words = ["-L".to_owned(), search.clone(), "-l".to_owned(), library.clone()];
+    let Some(program) = compiled_program(caught, &words) else { return };
+    let catches = Command::new(program).stderr(Stdio::null()).status();
+    if catches.is_ok_and(|status| status.success()) {
+        println!("cargo:rustc-link-search={search}");
+        println!("cargo:rustc-link-lib={library}");
+    }
+}
+
+/// Where GCC has an archive of its own.
+fn gcc_archive(name: &str) -> Option<PathBuf> {
+    let output = Command::new("cc").arg(format!("-print-file-name={name}")).output().ok()?;
+    let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    path.is_absolute().then_some(path)
+}
+
 fn tell_linker(words: &[String]) {
     for word in words {
         println!("cargo:rustc-link-arg-bin=weir={word}");
@@ -79,9 +107,15 @@ fn profile() -> Option<String> {
 
 /// A program that was linked with these words: GNU's linker, which some builds of Rust use, knows no order.
 fn linked_program(words: &[String]) -> Option<PathBuf> {
+    let words: Vec<String> = words.iter().map(|word| format!("-Clink-arg={word}")).collect();
+    compiled_program("fn main() {}", &words)
+}
+
+/// A program of this text, compiled with these words.
+fn compiled_program(text: &str, words: &[String]) -> Option<PathBuf> {
     let (rustc, out) = (std::env::var_os("RUSTC")?, PathBuf::from(std::env::var_os("OUT_DIR")?));
-    let source = out.join("empty.rs");
-    std::fs::write(&source, "fn main() {}").ok()?;
+    let source = out.join("tried.rs");
+    std::fs::write(&source, text).ok()?;
     let mut command = Command::new(rustc);
     command.arg("--out-dir").arg(&out).arg(&source).args(["--target", LAID_OUT_TARGET]);
     let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
@@ -91,9 +125,8 @@ fn linked_program(words: &[String]) -> Option<PathBuf> {
         flag.push(linker);
         command.arg(flag);
     }
-    command.args(words.iter().map(|word| format!("-Clink-arg={word}")));
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success()).then(|| out.join("empty"))
+    command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success()).then(|| out.join("tried"))
 }
 
 /// The commit and its day, of this repository and of no other around it.

@@ -2,13 +2,15 @@
 //! lies together. The kernel maps 64 kB around each page that is touched: functions that are strewn over the
 //! whole text bring all of it into memory (Q5). What runs is seen by callgrind.
 //!
+//! With `--link` the program is linked once more with that list, and with the constants that runs read laid
+//! together, too (`constants`): that is what is handed out.
+//!
 //! Not here: giving the list to the linker (`crates/weir/build.rs`).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -19,11 +21,14 @@ use clap::{Args, ValueEnum};
 use super::house::{self, House};
 use super::model::{Reply, Script};
 use super::valgrind::ensure_valgrind;
+use constants::{ConstantMap, ReadTrace};
+use kept_link::KeptLink;
 
-/// By this variable the command knows that cargo calls it as the linker.
-const LINKING: &str = "WEIR_XTASK_LINKS";
-/// Where cargo looks for the linker of the one target that is ordered.
-const LINKER: &str = "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER";
+mod constants;
+mod kept_link;
+
+pub(crate) use kept_link::{is_linker, link};
+
 /// Turns of the work that stands for longer runs.
 const TURNS: u32 = 12;
 
@@ -36,6 +41,10 @@ pub(crate) struct OrderArgs {
     /// A program of that profile that was linked with its names; without it one is built
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
+    /// Also link the program with that order, and with the constants that runs read laid together, to this
+    /// file: it is stripped, and what is handed out
+    #[arg(long, value_name = "PATH", conflicts_with = "binary")]
+    link: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -60,9 +69,18 @@ impl Profile {
 pub(crate) fn order(root: &Path, args: &OrderArgs) -> anyhow::Result<ExitCode> {
     let name = args.profile.name();
     ensure_valgrind()?;
-    let binary = match &args.binary {
-        Some(binary) => binary.clone(),
-        None => build(root, name)?,
+    let kept = tempfile::tempdir()?;
+    let (fixed, map) = (kept.path().join("weir-fixed"), kept.path().join("map"));
+    let (binary, link) = match (&args.binary, &args.link) {
+        (Some(binary), _) => (binary.clone(), None),
+        (None, None) => (build(root, name, None)?, None),
+        // What packed addresses ask of the loader the machine that builds need not have: this one has none.
+        (None, Some(goal)) => {
+            build(root, name, Some(kept.path()))?;
+            let link = KeptLink::read(kept.path())?;
+            link.at_fixed_address(&fixed, &map)?;
+            (fixed, Some((link, goal)))
+        }
     };
     let seen = tempfile::tempdir()?;
     let traced = traced_program(&binary, seen.path())?;
@@ -84,7 +102,31 @@ pub(crate) fn order(root: &Path, args: &OrderArgs) -> anyhow::Result<ExitCode> {
     fs::create_dir_all(root.join("crates/weir/order"))?;
     fs::write(&file, order.text).with_context(|| file.display().to_string())?;
     writeln!(std::io::stdout(), "{} functions in {}", order.known.len(), file.display())?;
+    if let Some((link, goal)) = link {
+        let constants = Arc::new(ConstantMap::of_text(&fs::read_to_string(&map)?));
+        let script = kept.path().join("constants.ld");
+        fs::write(&script, constants.script(&constants_read(&binary, kept.path(), &constants)?)?)?;
+        // The words of the link name the list that was just written.
+        let with = [format!("-Wl,-T,{}", script.display())];
+        link.again(&std::path::absolute(goal)?, &[], &with)?;
+        writeln!(std::io::stdout(), "linked with it: {}", goal.display())?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The addresses of constants that runs of a program at a fixed address read.
+fn constants_read(
+    binary: &Path,
+    folder: &Path,
+    constants: &Arc<ConstantMap>,
+) -> anyhow::Result<BTreeSet<u64>> {
+    let trace = ReadTrace::new(binary, folder)?;
+    let house = House::build(trace.program(), &std::env::temp_dir(), TURNS)?;
+    let mut read = BTreeSet::new();
+    for (what, script) in works() {
+        read.extend(trace.during(constants, || house.run(&script, false)).context(what)?);
+    }
+    Ok(read)
 }
 
 fn works() -> [(&'static str, Script); 2] {
@@ -109,37 +151,24 @@ fn looks(session: &str) -> [(&'static str, Vec<&str>); 2] {
     ]
 }
 
-/// Builds the program as it is handed out, but with the names of its functions.
-fn build(root: &Path, profile: &str) -> anyhow::Result<PathBuf> {
-    let status = super::cargo()
-        .args(["build", "--locked", "-p", "weir", "--profile", profile])
-        .env(LINKER, std::env::current_exe()?)
-        .env(LINKING, "1")
-        .current_dir(root)
-        .status()
-        .context("starting cargo to build weir")?;
+/// Builds the program as it is handed out, but with the names of its functions; what it was linked of is kept
+/// in `kept`.
+fn build(root: &Path, profile: &str, kept: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let mut cargo = super::cargo();
+    cargo.args(["build", "--locked", "-p", "weir", "--profile", profile]).current_dir(root);
+    kept_link::by_this_program(&mut cargo, kept)?;
+    let status = cargo.status().context("starting cargo to build weir")?;
     ensure!(status.success(), "weir does not build");
     Ok(crate::target_folder(root)?.join(profile).join("weir"))
 }
 
-/// Whether cargo calls this program as its linker, with these words.
-pub(crate) fn is_linker() -> bool {
-    std::env::var_os(LINKING).is_some_and(|value| value == "1")
-}
-
-/// Links as `cc` does, but keeps names: cargo knows a profile without them as another one, in which every
-/// function is called differently.
-///
-/// # Errors
-/// There is no `cc`.
-pub(crate) fn link() -> anyhow::Result<ExitCode> {
-    let words = std::env::args_os().skip(1).filter(|word| word != "-Wl,--strip-all");
-    Err(Command::new("cc").args(words).exec()).context("cc cannot be started")
+/// A path as a word of the shell.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
 /// A program that runs `binary` under callgrind.
 fn traced_program(binary: &Path, seen: &Path) -> anyhow::Result<PathBuf> {
-    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
     let path = seen.join("traced");
     let text = format!(
         "#!/bin/sh\nexec valgrind --quiet --tool=callgrind --demangle=no --callgrind-out-file={} {} \"$@\"\n",

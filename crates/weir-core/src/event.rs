@@ -36,6 +36,7 @@ mod ended;
 mod keep;
 mod lines;
 mod models;
+mod pause;
 mod question;
 mod recipe;
 mod shared;
@@ -50,6 +51,7 @@ pub use context::*;
 pub use keep::{KEEP_CHARS_MAX, KeepRequest};
 pub use lines::{ApprovalLine, LineTarget, TargetSource};
 pub use models::{ModelSwitched, SwitchCause, ToolsRefused};
+pub use pause::{RunPaused, RunResumed};
 pub use question::*;
 pub use recipe::*;
 pub use shared::{EventKind, SharedFact};
@@ -131,6 +133,8 @@ events! {
     "input.accepted" => InputAccepted,
     "input.withdrawn" => InputWithdrawn,
     "run.started" => RunStarted,
+    "run.paused" => RunPaused,
+    "run.resumed" => RunResumed,
     "scene.seen" => SceneSeen,
     "turn.started" => TurnStarted,
     "model.requested" => ModelRequested,

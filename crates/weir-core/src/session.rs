@@ -53,6 +53,7 @@ mod models;
 mod models_tests;
 pub mod nested;
 mod outlook;
+mod pause;
 mod pending;
 pub mod program;
 mod recipe;
@@ -236,10 +237,12 @@ struct RunState {
     trigger: RunTrigger,
     #[serde(with = "snapshot::exact_time")]
     started: Timestamp,
-    /// Time in which no program had the session: does not count towards its wall time.
+    /// Time in which no program had the session, or it was paused: does not count towards its wall time.
     away_ms: u64,
     phase: RunPhase,
     cancel: Option<(CancelCause, String)>,
+    /// A person paused it.
+    paused: Option<pause::RunPause>,
     iterations: u32,
     #[serde(with = "snapshot::exact_optional_time")]
     turn_started: Option<Timestamp>,

@@ -22,7 +22,7 @@ use weir_core::message::plain_text;
 use weir_core::session::{CallState, Session, SessionConfig};
 
 use crate::attach;
-use crate::children::{ChildTerms, SpawnParameters};
+use crate::children::SpawnParameters;
 use crate::command_channel::LoopMessage;
 use crate::condensing::RunReview;
 use crate::error::EngineError;
@@ -39,6 +39,7 @@ use crate::submit::InputSubmission;
 use crate::worker_context::WorkerContext;
 use crate::workers::{self, EncodingWork, PlannedContents, RunningCall, WorkerOutcome, Workers};
 
+mod below;
 mod foreign;
 mod letters;
 mod waiting;
@@ -96,6 +97,10 @@ impl SessionLoop {
         if self.session.run().is_none() && self.session.last_solved_run().is_some() {
             // The program may have ended before it looked at what the last run was good for.
             self.start_learning();
+        }
+        if self.session.paused_by().is_some() {
+            // The program may have ended before its sub-agents heard of it.
+            self.tell_children();
         }
         let result = self.go_on().await;
         // Before anybody who waits finds that nothing answers.
@@ -238,15 +243,15 @@ impl SessionLoop {
                 self.context.workspace.mark(changed, origin);
             }
             self.tell_program(fact);
-            // What waits for a person who has gone must not wait in a sub-agent either (C2), and what
-            // a person lets pass no more does not pass there (F1).
-            let config = match fact {
-                Event::SessionConfigured(f) => &f.config,
-                Event::ProfileSwitched(f) => &f.config,
-                _ => continue,
-            };
-            let SessionConfig { attended, permission, .. } = **config;
-            self.workers.children.set_terms(ChildTerms { attended, permission });
+            if matches!(
+                fact,
+                Event::SessionConfigured(_)
+                    | Event::ProfileSwitched(_)
+                    | Event::RunPaused(_)
+                    | Event::RunResumed(_)
+            ) {
+                self.tell_children();
+            }
         }
         for (call, program) in &self.programs {
             program.set_waiting(self.session.waits_by_steps(*call));
@@ -256,23 +261,6 @@ impl SessionLoop {
         }
         self.ledger.push(&self.session, now, facts);
         any
-    }
-
-    /// Tells a program that runs of a step of it that is answered.
-    fn tell_program(&self, fact: &Event) {
-        let call = match fact {
-            Event::CallFinished(f) => f.call,
-            Event::CallUnknown(f) => f.call,
-            _ => return,
-        };
-        if self.programs.is_empty() {
-            return;
-        }
-        if let Some((of, end)) = self.session.step_end(call)
-            && let Some(program) = self.programs.get(&of)
-        {
-            program.tell(end);
-        }
     }
 
     /// A program asks for steps.
@@ -475,7 +463,7 @@ impl SessionLoop {
             }
         }
         for effect in owed {
-            if self.in_flight.contains_key(&effect) {
+            if self.in_flight.contains_key(&effect) || self.session.holds_back(&effect) {
                 continue;
             }
             if self.must_wait_for_disk(&effect) && !self.ledger.is_durable() {

@@ -183,6 +183,10 @@ pub enum Deed {
     Answers(String),
     /// Cancels the run.
     Cancels,
+    /// Pauses the run.
+    PausesRun,
+    /// Lets the run go on.
+    ResumesRun,
     /// Makes the context shorter.
     Condenses(String),
     /// Takes the last condensing back.
@@ -532,6 +536,8 @@ fn act(line: &str) -> anyhow::Result<Act> {
         "condenses" => (When::AtRest, Deed::Condenses(rest.into())),
         "uncondenses" => (When::AtRest, Deed::Uncondenses),
         "cancels" => (When::After("model.requested".into(), 1), Deed::Cancels),
+        "pauses-run" => (When::After("model.requested".into(), 1), Deed::PausesRun),
+        "resumes-run" => (When::After("run.paused".into(), 1), Deed::ResumesRun),
         "pauses" => (When::After("model.requested".into(), 1), Deed::Pauses),
         "withdraws" => (When::After("input.accepted".into(), 2), Deed::Withdraws),
         "writes" => {

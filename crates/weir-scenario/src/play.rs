@@ -256,9 +256,11 @@ impl Seen {
                     self.queued.retain(|queued| *queued != input);
                 }
             }
-            Event::CancelRequested(_) | Event::LeaseRevoked(_) | Event::ContextUncondensed(_) => {
-                self.consumed += 1;
-            }
+            Event::CancelRequested(_)
+            | Event::RunPaused(_)
+            | Event::RunResumed(_)
+            | Event::LeaseRevoked(_)
+            | Event::ContextUncondensed(_) => self.consumed += 1,
             Event::SessionConfigured(f) if f.reason.starts_with(SETS_MODE) => self.consumed += 1,
             Event::ContextCondensing(f) if f.reason == CondenseReason::Asked => {
                 self.consumed += 1;
@@ -430,6 +432,8 @@ async fn perform(
         }
         Deed::Uncondenses => handle.tell_session("person", PersonCommand::Uncondense).await,
         Deed::Cancels => handle.cancel_run(CancelCause::Cancelled, "person").await,
+        Deed::PausesRun => handle.tell_session("person", PersonCommand::Pause).await,
+        Deed::ResumesRun => handle.tell_session("person", PersonCommand::Resume).await,
         Deed::Withdraws => match seen.queued.last() {
             Some(input) => handle.withdraw_input(*input).await,
             None => Ok(()),

@@ -280,6 +280,8 @@ pub fn line(event: &Event) -> String {
         }
         Event::AlertRaised(f) => format!("{} · {}", f.alert, short(&f.detail)),
         Event::CancelRequested(f) => format!("{} · by {}", word(&f.cause), f.by),
+        Event::RunPaused(f) => format!("by {}", f.by),
+        Event::RunResumed(f) => format!("by {}", f.by),
         Event::ProfileSwitched(f) => {
             format!("{} · from {} · {}", f.profile, f.from, short(&f.reason))
         }

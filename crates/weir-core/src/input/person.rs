@@ -37,6 +37,10 @@ pub enum PersonCommand {
     },
     /// End the run now.
     Cancel,
+    /// Pause the run: what is under way is finished, nothing new begins (R5).
+    Pause,
+    /// Let a run go on that was paused.
+    Resume,
     /// Take back a queued input.
     Withdraw {
         /// The input.
@@ -122,6 +126,8 @@ mod tests {
             r#"{"letter":"reply","question":"s-q1","answer":"blue"}"#,
             r#"{"letter":"revoke","lease":3}"#,
             r#"{"letter":"cancel"}"#,
+            r#"{"letter":"pause"}"#,
+            r#"{"letter":"resume"}"#,
             r#"{"letter":"say","content":[{"type":"text","text":"hi"}],"client_id":"m1"}"#,
             r#"{"letter":"say","content":[],"added":[{"source":"a.md","text":"x"}],"client_id":"m1","blobs":["AAEC"]}"#,
             r#"{"letter":"withdraw","input":"i2"}"#,

@@ -85,6 +85,8 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
         }
         Event::InputWithdrawn(f) => s.queue.retain(|queued| queued.input != f.input),
         Event::RunStarted(f) => run_started(s, ts, f),
+        Event::RunPaused(f) => s.apply_pause(ts, f),
+        Event::RunResumed(_) => s.apply_resume(ts),
         Event::SceneSeen(f) => scene_seen(s, f),
         Event::TurnStarted(f) => turn_started(s, ts, f),
         Event::ModelRequested(f) => {
@@ -296,7 +298,10 @@ fn apply_resumption(s: &mut Session, gap_ms: u64) {
     s.issued.clear();
     s.looked_ahead.clear();
     let Some(run) = &mut s.run else { return };
-    run.away_ms += gap_ms;
+    // The time of a pause is counted when it ends.
+    if run.paused.is_none() {
+        run.away_ms += gap_ms;
+    }
     let Some(turn) = &mut s.turn else { return };
     if turn.stage == TurnStage::Thinking {
         turn.stage = TurnStage::Due;
@@ -325,6 +330,7 @@ fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
         away_ms: 0,
         phase,
         cancel: None,
+        paused: None,
         iterations: 0,
         turn_started: None,
         tool_calls: 0,

@@ -86,6 +86,9 @@ fn begin_run(session: &Session) -> Option<Event> {
 
 /// Between two turns: limits, pace, then the next turn.
 fn fact_between_turns(session: &Session, run: &RunState, now: Timestamp) -> Option<Event> {
+    if run.paused.is_some() {
+        return None;
+    }
     // The model that a run is for is settled before anything is held to a sum: it has another price.
     if run.iterations == 0 && session.switching.is_none() && session.model_wish().is_some() {
         return None;
@@ -222,6 +225,8 @@ fn call_fact(session: &Session, run: &RunState, call: &CallState, now: Timestamp
             resolution(call, open, Decision::Expired, "the time limit", why)
         }),
         CallStage::Refused(text) => Some(session.refusal_result(call.id, text).into()),
+        // It begins when the run goes on.
+        CallStage::Ready(_) if run.paused.is_some() => None,
         // What was decided before an outcome became unknown is asked again (D4).
         CallStage::Ready(clearance)
             if call.failure_text().is_none() && session.untold_outcomes(call).is_some() =>

@@ -151,6 +151,8 @@ impl Session {
                 })
             }
             PersonCommand::Cancel => self.cancel_run(CancelCause::Cancelled, by),
+            PersonCommand::Pause => self.pause_fact(by),
+            PersonCommand::Resume => self.resume_fact(by),
             PersonCommand::Withdraw { input } => {
                 let queued = self.queue.iter().any(|queued| queued.input == input);
                 queued.then(|| InputWithdrawn { input }.into())
@@ -406,6 +408,10 @@ impl Session {
 
     fn in_stage(&self, turn: TurnId, stage: TurnStage) -> Option<&TurnState> {
         let run = self.run.as_ref().filter(|run| run.cancel.is_none())?;
+        // A request that was not sent when somebody paused the run is made ready again afterwards.
+        if stage == TurnStage::Due && run.paused.is_some() {
+            return None;
+        }
         let found = self.turn.as_ref().filter(|t| t.id == turn && t.stage == stage)?;
         (run.phase == RunPhase::Turning).then_some(found)
     }

@@ -165,14 +165,15 @@ pub(super) fn window_limit_fact(session: &Session) -> Event {
 /// The wall time of the run, once it is over.
 pub(super) fn overtime_fact(session: &Session, now: Timestamp) -> Option<Event> {
     let deadline = run_deadline(session)?;
-    let run = session.run.as_ref()?;
+    // The clock of a run that is paused stands still.
+    let run = session.run.as_ref().filter(|run| run.paused.is_none())?;
     let max = session.config.as_ref()?.limits.run_timeout_ms?;
     let spent = now.ms_since(run.started).saturating_sub(run.away_ms);
     (now >= deadline)
         .then(|| limit_reached(LimitName::RunTimeout, LimitLevel::Hard, spent as f64, max as f64))
 }
 
-/// When the run's wall time is over.
+/// When the run's wall time is over, if nobody pauses it.
 pub(super) fn run_deadline(session: &Session) -> Option<Timestamp> {
     let run = session.run.as_ref()?;
     let timeout = session.config.as_ref()?.limits.run_timeout_ms?;

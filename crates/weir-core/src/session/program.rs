@@ -314,12 +314,16 @@ impl Session {
         }
     }
 
-    /// Whether a program does nothing but wait until a person has answered about its steps.
+    /// Whether a program does nothing but wait until a person has answered about its steps, or lets the run
+    /// go on.
     pub fn waits_by_steps(&self, of: CallId) -> bool {
         let Some(turn) = &self.turn else { return false };
         let mut open = turn.open_steps(self).filter(|step| step.program() == Some(of));
-        let waits =
-            |step: &CallState| matches!(step.stage, CallStage::Asking(_)) || step.during.is_some();
+        let is_paused = self.paused_by().is_some();
+        let waits = |step: &CallState| {
+            let asks = matches!(step.stage, CallStage::Asking(_)) || step.during.is_some();
+            asks || (is_paused && !step.is_running())
+        };
         open.clone().next().is_some() && open.all(waits)
     }
 }

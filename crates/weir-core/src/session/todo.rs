@@ -6,7 +6,7 @@ use super::{CallStage, CallState, RunPhase, Session, TurnStage, TurnState, limit
 
 impl Session {
     /// Everything that is owed now. What a driver has in flight and does not find here is to be
-    /// cancelled.
+    /// cancelled; what it has not must not begin where [`Session::holds_back`] says so.
     pub fn todo(&self) -> Vec<Effect> {
         let mut owed = Vec::new();
         let looking =
@@ -22,7 +22,9 @@ impl Session {
             owed.extend(cut.map(|turn| Effect::Salvage { turn: turn.id }));
             return owed;
         }
-        owed.extend(limits::run_deadline(self).map(|until| Effect::Wait { until }));
+        // The time of a run that is paused stands still.
+        let deadline = limits::run_deadline(self).filter(|_| run.paused.is_none());
+        owed.extend(deadline.map(|until| Effect::Wait { until }));
         if looking {
             owed.push(Effect::Condense);
             return owed;
@@ -33,6 +35,7 @@ impl Session {
             RunPhase::Between if !self.unexamined_inputs().is_empty() => owed.push(Effect::Look),
             RunPhase::Between if self.switching.is_some() => owed.push(Effect::Switch),
             RunPhase::Between if self.model_wish().is_some() => owed.push(Effect::SwitchModel),
+            RunPhase::Between if run.paused.is_some() => (),
             RunPhase::Between => owed.extend(self.pacing_effect()),
             RunPhase::Remember => owed.push(Effect::Remember),
             RunPhase::Verify => owed.push(Effect::Verify),
@@ -54,6 +57,8 @@ impl Session {
         match turn.stage {
             TurnStage::Stepping => (),
             TurnStage::Due if self.falling.is_some() => owed.push(Effect::SwitchModel),
+            // One that waits, for a back-off say, is made ready again when the run goes on.
+            TurnStage::Due if self.paused_by().is_some() => (),
             TurnStage::Due => {
                 owed.push(Effect::Prepare { turn: turn.id, not_before: turn.not_before });
             }

@@ -70,6 +70,8 @@ pub fn audit_line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         Event::LimitReached(f) => json!({ "limit": f.limit, "level": f.level, "value": f.value }),
         Event::AlertRaised(f) => json!({ "alert": f.alert, "detail": f.detail }),
         Event::CancelRequested(f) => json!({ "cause": f.cause, "cancelled_by": f.by }),
+        Event::RunPaused(f) => json!({ "paused_by": f.by }),
+        Event::RunResumed(f) => json!({ "resumed_by": f.by }),
         Event::ProfileSwitched(f) => json!({
             "switched_to": f.profile, "from": f.from, "reason": f.reason,
             "permission": f.config.permission,

@@ -195,6 +195,16 @@ pub fn describe_fact(event: &Event) -> Option<FactLine> {
         Event::CancelRequested(f) => {
             (FactTone::Quiet, format!("{} ends the run.", one_line(&f.by)))
         }
+        Event::RunPaused(f) => (
+            FactTone::Mark,
+            format!(
+                "Paused by {}. What is under way is finished, nothing new begins.",
+                one_line(&f.by)
+            ),
+        ),
+        Event::RunResumed(f) => {
+            (FactTone::Mark, format!("{} lets the run go on.", one_line(&f.by)))
+        }
         Event::MemoryWritten(f) => {
             (FactTone::Quiet, format!("Remembered: {}", one_line(&f.note.text)))
         }

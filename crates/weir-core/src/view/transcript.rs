@@ -210,6 +210,13 @@ impl Transcript {
     pub fn activity(&self) -> Option<&Activity> {
         self.activity.as_ref()
     }
+    /// The name of the person who paused the run that is on.
+    pub fn paused_by(&self) -> Option<&str> {
+        match &self.activity {
+            Some(Activity::Paused(by)) => Some(by.as_str()),
+            _ => None,
+        }
+    }
     /// What waits for a person, the first one first.
     pub fn asks(&self) -> &[PendingAsk] {
         &self.asks
@@ -243,9 +250,9 @@ impl Transcript {
         self.calls.get(&call)
     }
 
-    /// What is going on from now on, unless it is being stopped.
+    /// What is going on from now on, unless it is being stopped or paused.
     pub fn set_activity(&mut self, activity: Activity) {
-        if self.activity != Some(Activity::Stopping) {
+        if !matches!(self.activity, Some(Activity::Stopping | Activity::Paused(_))) {
             self.activity = Some(activity);
         }
     }
@@ -335,7 +342,9 @@ impl Transcript {
             }
             Event::ContextCondensed(f) => {
                 self.meters.context = f.tokens_after;
-                self.activity = self.is_running.then_some(Activity::Working);
+                if !matches!(self.activity, Some(Activity::Paused(_))) {
+                    self.activity = self.is_running.then_some(Activity::Working);
+                }
             }
             Event::ContextSummarised(f) => self.meters.add(&f.usage, f.cost_usd),
             Event::RunRemembered(f) => self.meters.add(&f.usage, f.cost_usd),
@@ -344,9 +353,17 @@ impl Transcript {
             Event::CancelRequested(_) if self.is_running => {
                 self.activity = Some(Activity::Stopping);
             }
+            Event::RunPaused(f) if self.is_running => {
+                self.activity = Some(Activity::Paused(f.by.clone()));
+            }
+            Event::RunResumed(_) if self.paused_by().is_some() => {
+                self.activity = Some(Activity::Working);
+            }
             Event::RunFinished(f) => self.run_finished(f, at),
             // Told in words, where at all.
             Event::CancelRequested(_)
+            | Event::RunPaused(_)
+            | Event::RunResumed(_)
             | Event::SceneSeen(_)
             | Event::HistoryQuarantined(_)
             | Event::ToolsRefused(_)

@@ -3,6 +3,7 @@
 mod canary;
 mod dead_ends;
 mod judge_use;
+mod pause_law;
 mod played;
 mod policy;
 mod program_law;

@@ -42,6 +42,8 @@ struct Played {
     durable: usize,
     now: Timestamp,
     dice: Dice,
+    /// When a person pauses the run and lets it go on. Its own, so that the rest plays as without.
+    pauses: Dice,
     /// Requests that were sent, with the reason why a prefix may break before each.
     requests: Vec<Vec<std::sync::Arc<Message>>>,
     /// How often each call's side effect happened in the world.
@@ -60,6 +62,7 @@ impl Played {
             durable: 0,
             now: Timestamp(1_700_000_000_000_000),
             dice,
+            pauses: Dice(!seed),
             requests: Vec::new(),
             done: BTreeMap::new(),
             crashes: 0,
@@ -107,8 +110,19 @@ impl Played {
             if self.dice.one_in(150) {
                 self.tell(PersonCommand::Cancel);
             }
-            let owed = self.session.todo();
+            if self.pauses.one_in(60) {
+                self.tell(PersonCommand::Pause);
+            }
+            if self.pauses.one_in(8) {
+                self.tell(PersonCommand::Resume);
+            }
+            let mut owed = self.session.todo();
+            owed.retain(|effect| !self.session.holds_back(effect));
             if owed.is_empty() {
+                if self.session.paused_by().is_some() {
+                    self.tell(PersonCommand::Resume);
+                    continue;
+                }
                 assert_eq!(
                     self.session.status(),
                     SessionStatus::Idle,
@@ -669,6 +683,7 @@ fn d7_random_sessions_with_crashes_keep_the_laws() {
     let mut recipes = crate::recipe_law::Count::default();
     let mut unknown = crate::unknown_law::Count::default();
     let mut programs = crate::program_law::Count::default();
+    let mut pauses = 0;
     for seed in &seeds {
         let result = std::panic::catch_unwind(|| {
             let mut played = Played::new(*seed);
@@ -685,10 +700,12 @@ fn d7_random_sessions_with_crashes_keep_the_laws() {
             let recipes = crate::recipe_law::check(played.facts.iter().map(|(_, event)| event));
             let unknown = crate::unknown_law::check(played.facts.iter().map(|(_, event)| event));
             let steps = crate::program_law::check(played.facts.iter().map(|(_, event)| event));
-            (played.facts.len(), played.crashes, condensed, (recipes, unknown, steps))
+            let paused = crate::pause_law::check(played.facts.iter().map(|(_, event)| event));
+            (played.facts.len(), played.crashes, condensed, (recipes, unknown, steps, paused))
         });
         match result {
-            Ok((f, c, d, (r, u, s))) => {
+            Ok((f, c, d, (r, u, s, p))) => {
+                pauses += p;
                 programs.add(&s);
                 unknown.unknown += u.unknown;
                 unknown.again += u.again;
@@ -712,6 +729,7 @@ fn d7_random_sessions_with_crashes_keep_the_laws() {
     // What never happens is not tested.
     if seeds.len() >= 1_000 {
         assert!(condensed.iter().all(|times| *times > 0), "{condensed:?}");
+        assert!(pauses > 0, "nothing was paused");
         let each = [recipes.worked, recipes.left, recipes.interrupted];
         assert!(each.iter().all(|times| *times > 0), "{recipes:?}");
         assert!(programs.is_seen(), "{programs:?}");

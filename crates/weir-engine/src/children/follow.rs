@@ -46,6 +46,14 @@ pub(super) struct AgentFollower {
     pub(super) stop: CancellationToken,
 }
 
+/// What a child was told to go by.
+struct HeldTerms {
+    attended: bool,
+    permission: PermissionMode,
+    /// Whether its run is paused; none: it was not told yet.
+    paused: Option<bool>,
+}
+
 /// How following ended.
 enum FollowOutcome {
     /// It came to rest.
@@ -90,8 +98,12 @@ impl AgentFollower {
     async fn follow_updates(&self, mut handle: SessionHandle) -> FollowOutcome {
         let mut updates = handle.listen_to_facts(0);
         let mut cancelled = false;
-        let mut held =
-            ChildTerms { attended: self.config.attended, permission: self.config.permission };
+        let mut held = HeldTerms {
+            attended: self.config.attended,
+            permission: self.config.permission,
+            // One that is taken up may have been paused before.
+            paused: None,
+        };
         let mut terms = self.children.subscribe_terms();
         terms.mark_changed();
         let ended = loop {
@@ -114,20 +126,8 @@ impl AgentFollower {
                     let _ = handle.cancel_run(CancelCause::Cancelled, PARENT).await;
                 }
                 FollowerWake::Terms => {
-                    let parent = terms.borrow_and_update().unwrap_or(held);
-                    // No more than the parent lets pass by now, and no more than it began with.
-                    let permission = within_reach(parent.permission, self.config.permission);
-                    let now = ChildTerms { permission, ..parent };
-                    if now != held {
-                        held = now;
-                        let mut config = self.config.as_ref().clone();
-                        (config.attended, config.permission) = (now.attended, now.permission);
-                        let reason = "what holds for the agent that began it".into();
-                        // Refused: it has ended already, and says so.
-                        let configure =
-                            PersonCommand::Configure { reason, config: Arc::new(config) };
-                        let _ = handle.send_command(configure.sent_by(PARENT)).await;
-                    }
+                    let terms = *terms.borrow_and_update();
+                    self.pass_terms_on(&handle, &mut held, terms).await;
                 }
                 FollowerWake::Update(Some(SessionUpdate::Fact(fact))) => {
                     self.relay_event(&fact.event).await;
@@ -149,6 +149,37 @@ impl AgentFollower {
             }
             (_, ended) => ended,
         }
+    }
+
+    /// The child goes by what holds for its parent by now; none: nothing has changed since it began.
+    async fn pass_terms_on(
+        &self,
+        handle: &SessionHandle,
+        held: &mut HeldTerms,
+        terms: Option<ChildTerms>,
+    ) {
+        let HeldTerms { attended, permission, .. } = *held;
+        let parent = terms.unwrap_or(ChildTerms { attended, permission, paused: false });
+        if held.paused.replace(parent.paused) != Some(parent.paused) {
+            let command = match parent.paused {
+                true => PersonCommand::Pause,
+                false => PersonCommand::Resume,
+            };
+            // Refused: it is so already, or it has ended.
+            let _ = handle.send_command(command.sent_by(PARENT)).await;
+        }
+        // No more than the parent lets pass by now, and no more than it began with.
+        let permission = within_reach(parent.permission, self.config.permission);
+        if (parent.attended, permission) == (held.attended, held.permission) {
+            return;
+        }
+        (held.attended, held.permission) = (parent.attended, permission);
+        let mut config = self.config.as_ref().clone();
+        (config.attended, config.permission) = (parent.attended, permission);
+        let reason = "what holds for the agent that began it".into();
+        // Refused: it has ended already, and says so.
+        let configure = PersonCommand::Configure { reason, config: Arc::new(config) };
+        let _ = handle.send_command(configure.sent_by(PARENT)).await;
     }
 
     /// What the parent's journal and whoever follows it hear.

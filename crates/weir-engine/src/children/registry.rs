@@ -19,6 +19,8 @@ pub(crate) struct ChildTerms {
     pub(crate) attended: bool,
     /// They let no more pass than their parent.
     pub(crate) permission: PermissionMode,
+    /// A person paused the parent's run: nothing new begins in theirs.
+    pub(crate) paused: bool,
 }
 
 /// Those of one session.

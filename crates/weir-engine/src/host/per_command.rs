@@ -37,6 +37,8 @@ fn handling_of(command: &PersonCommand) -> CommandHandling {
         PersonCommand::Decide(_)
         | PersonCommand::Reply { .. }
         | PersonCommand::Cancel
+        | PersonCommand::Pause
+        | PersonCommand::Resume
         | PersonCommand::Revoke { .. } => CommandHandling {
             by_letter: true,
             taken_wait: SETTLE_WAIT,
@@ -87,7 +89,7 @@ pub(super) fn knows_target(state: &SessionState, command: &PersonCommand) -> boo
         PersonCommand::Reply { question, .. } => state.questions.contains_key(question),
         PersonCommand::Withdraw { input } => state.queued.contains(input),
         PersonCommand::Revoke { lease } => state.leases.contains(lease),
-        PersonCommand::Cancel => state.run.is_some(),
+        PersonCommand::Cancel | PersonCommand::Pause | PersonCommand::Resume => state.run.is_some(),
         PersonCommand::Say(_)
         | PersonCommand::Condense { .. }
         | PersonCommand::Uncondense
@@ -107,6 +109,8 @@ pub fn is_command_settled(
         PersonCommand::Decide(answer) => state.resolution(&answer.approval).is_some(),
         PersonCommand::Reply { question, .. } => state.answer(question).is_some(),
         PersonCommand::Cancel => run.is_some() && (state.run != run || state.cancelled),
+        PersonCommand::Pause => run.is_some() && (state.run != run || state.paused.is_some()),
+        PersonCommand::Resume => run.is_some() && (state.run != run || state.paused.is_none()),
         PersonCommand::Withdraw { input } => !state.queued.contains(input),
         PersonCommand::Revoke { lease } => !state.leases.contains(lease),
         // That they were taken in is all that there is to know.

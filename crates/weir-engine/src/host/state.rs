@@ -36,6 +36,8 @@ pub struct SessionState {
     pub ended: Option<RunStatus>,
     /// The run that is on is to be ended.
     pub cancelled: bool,
+    /// The name of the person who paused the run that is on.
+    pub paused: Option<String>,
     /// Inputs that wait to be delivered.
     pub queued: BTreeSet<InputId>,
     /// The last inputs that were sent under names.
@@ -46,7 +48,7 @@ pub struct SessionState {
     pub questions: BTreeMap<QuestionId, Option<Resolution>>,
     /// Leases that nobody took back.
     pub leases: BTreeSet<u32>,
-    /// Something was done since the session was taken up: the engine gets on with it.
+    /// Something was done since the session was taken up, or its run is paused: the engine gets on with it.
     pub has_progressed: bool,
     leases_granted: u32,
 }
@@ -85,6 +87,7 @@ impl SessionState {
             run: session.run(),
             ended: session.last_run_finished().map(|end| end.status),
             cancelled: session.is_run_cancelled(),
+            paused: session.paused_by().map(str::to_owned),
             leases: session.leases().iter().map(|grant| grant.lease).collect(),
             leases_granted: session.leases_granted(),
             queued: session.queued_inputs().iter().map(|queued| queued.input).collect(),
@@ -128,12 +131,16 @@ impl SessionState {
             Event::ModelSwitched(f) => self.config = f.config.clone().or(self.config.take()),
             Event::RunStarted(f) => {
                 (self.run, self.ended, self.cancelled) = (Some(f.run), None, false);
+                self.paused = None;
                 self.sent.note_run(f.run);
             }
             Event::RunFinished(f) => {
                 (self.run, self.ended, self.cancelled) = (None, Some(f.status), false);
+                self.paused = None;
             }
             event if is_cancelling(event) => self.cancelled = self.run.is_some(),
+            Event::RunPaused(f) => self.paused = Some(f.by.clone()),
+            Event::RunResumed(_) => self.paused = None,
             Event::LeaseRevoked(f) => {
                 self.leases.remove(&f.lease);
             }
@@ -144,7 +151,7 @@ impl SessionState {
             }
             _ => self.hear_of_inputs(fact),
         }
-        self.has_progressed |= self.run.is_none();
+        self.has_progressed |= self.run.is_none() || self.paused.is_some();
     }
 
     /// Tools that came and went stand in the settings of a session, and in no fact that tells them (T5).

@@ -103,9 +103,13 @@ async fn begun(machine: &Arc<Machine>, stage: Stage) -> Arc<Program> {
     let told = |command| live.handle().tell_session("person", command);
     told(message("Go.", "m1")).await.expect("it is said");
     reach(&live, "the approval", |state| !state.approvals.is_empty()).await;
-    if stage == Stage::Approval {
+    if matches!(stage, Stage::Approval | Stage::Paused) {
         told(message("And more.", "m2")).await.expect("it is said");
         reach(&live, "the queue", |state| state.queued.contains(&InputId(2))).await;
+        if stage == Stage::Paused {
+            told(PersonCommand::Pause).await.expect("a run is on");
+            reach(&live, "the pause", |state| state.paused.is_some()).await;
+        }
         return program;
     }
     told(answer(Decision::Session)).await.expect("it is open");
@@ -266,6 +270,13 @@ async fn g4_a_question_is_answered_wherever_the_session_runs() {
 #[tokio::test(start_paused = true)]
 async fn d8_a_run_is_ended_wherever_the_session_runs() {
     tell_everywhere("cancel").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r5_a_run_is_paused_and_goes_on_wherever_the_session_runs() {
+    for name in ["pause", "resume"] {
+        tell_everywhere(name).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -23,6 +23,8 @@ pub enum Activity {
     Retrying(Timestamp),
     /// Somebody wants the run to end.
     Stopping,
+    /// This person paused the run.
+    Paused(String),
 }
 
 impl Activity {
@@ -36,6 +38,7 @@ impl Activity {
             Activity::Condensing => "Condensing the context".into(),
             Activity::Retrying(_) => "Retrying".into(),
             Activity::Stopping => "Stopping".into(),
+            Activity::Paused(by) => format!("Paused by {}", one_line(by)),
         }
     }
 }

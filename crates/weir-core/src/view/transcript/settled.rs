@@ -105,7 +105,7 @@ impl Transcript {
         self.undelivered.is_empty()
             && self.asks.is_empty()
             && self.pictures.is_empty()
-            && !matches!(self.activity, Some(Activity::Retrying(_)))
+            && !matches!(self.activity, Some(Activity::Retrying(_) | Activity::Paused(_)))
             && self.calls.values().all(CallEntry::is_settled)
     }
 

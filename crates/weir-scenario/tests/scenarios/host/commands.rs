@@ -21,6 +21,8 @@ const ANOTHER_MODE: &str = "another mode";
 pub(super) enum Stage {
     /// An approval waits, and an input behind it.
     Approval,
+    /// The same, and the run is paused.
+    Paused,
     /// A question waits; the approval before it was for the session.
     Question,
     /// It has said what it had to say.
@@ -89,6 +91,8 @@ rows! {
     ],
     PersonCommand::Reply { .. } => [replies()],
     PersonCommand::Cancel => [cancels()],
+    PersonCommand::Pause => [pauses()],
+    PersonCommand::Resume => [resumes()],
     PersonCommand::Withdraw { .. } => [withdraws()],
     PersonCommand::Revoke { .. } => [revokes()],
     PersonCommand::Condense { .. } => [condenses()],
@@ -180,6 +184,32 @@ fn cancels() -> Case {
         settled: Box::new(|state| state.run.is_none() || state.cancelled),
         shows: Shows::Found,
         repeat: Repeat::CountsAgain,
+    }
+}
+
+fn pauses() -> Case {
+    Case {
+        name: "pause",
+        stage: Stage::Approval,
+        fact: Some("run.paused"),
+        words: "",
+        command: |_| PersonCommand::Pause,
+        settled: Box::new(|state| state.paused.is_some()),
+        shows: Shows::Found,
+        repeat: Repeat::CountsOnce,
+    }
+}
+
+fn resumes() -> Case {
+    Case {
+        name: "resume",
+        stage: Stage::Paused,
+        fact: Some("run.resumed"),
+        words: "",
+        command: |_| PersonCommand::Resume,
+        settled: Box::new(|state| state.paused.is_none()),
+        shows: Shows::Found,
+        repeat: Repeat::CountsOnce,
     }
 }
 

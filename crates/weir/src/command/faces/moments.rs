@@ -35,6 +35,7 @@ pub(super) fn looks(facts: &[PublishedFact]) -> BTreeMap<usize, String> {
             | Event::CallUnknown(_)
             | Event::ModelRetried(_)
             | Event::ContextCondensing(_)
+            | Event::RunPaused(_)
             | Event::CancelRequested(_) => true,
             // It waits for its turn.
             Event::InputAccepted(_) => running,

@@ -50,6 +50,8 @@ pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
             let answer = ApprovalAnswer { approval, decision, reason, terms };
             person(PersonCommand::Decide(answer), &f.by)
         }
+        Event::RunPaused(f) => person(PersonCommand::Pause, &f.by),
+        Event::RunResumed(f) => person(PersonCommand::Resume, &f.by),
         Event::LeaseRevoked(f) => person(PersonCommand::Revoke { lease: f.lease }, &f.by),
         Event::QuestionAnswered(f) => match &f.answer {
             Some(answer) => {

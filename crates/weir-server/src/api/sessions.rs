@@ -63,6 +63,12 @@ pub(crate) fn session_api_routes() -> Vec<Route> {
         Route::post("/api/v1/sessions/{id}/cancel", cancel_run)
             .summary("End the run that is on")
             .gives_json::<CancelResult>(200),
+        Route::post("/api/v1/sessions/{id}/pause", pause_run)
+            .summary("Pause the run that is on: what is under way is finished, nothing new begins")
+            .gives_json::<RunPauseStatus>(200),
+        Route::post("/api/v1/sessions/{id}/resume", resume_run)
+            .summary("Let the run go on that was paused")
+            .gives_json::<RunPauseStatus>(200),
         Route::post("/api/v1/sessions/{id}/fork", fork_session)
             .summary("A new session with the history of this one")
             .body::<ForkBody>()
@@ -219,6 +225,15 @@ pub(crate) struct RevokeLeaseBody {
 pub(crate) struct CancelResult {
     /// Whether a run was on.
     cancelled: bool,
+}
+
+/// Whether the run of a session is paused.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RunPauseStatus {
+    /// It is.
+    paused: bool,
+    /// The name of the person who paused it.
+    by: Option<String>,
 }
 
 /// What is said, from its pieces.
@@ -438,6 +453,26 @@ pub(crate) async fn cancel_run(
     let cancelled =
         app.sessions.cancel_run(owner.session_request(&id), caller.journal_name()).await?;
     Ok(reply.answer_done(&composer_address(&id), Json(CancelResult { cancelled })))
+}
+
+pub(crate) async fn pause_run(
+    CallerSession { owner, id, .. }: CallerSession,
+    reply: ReplyTo,
+) -> HandlerResult<Response> {
+    let CallerSpace { app, caller, .. } = &owner;
+    let by = app.sessions.pause_run(owner.session_request(&id), caller.journal_name()).await?;
+    let status = RunPauseStatus { paused: true, by: Some(by) };
+    Ok(reply.answer_done(&composer_address(&id), Json(status)))
+}
+
+pub(crate) async fn resume_run(
+    CallerSession { owner, id, .. }: CallerSession,
+    reply: ReplyTo,
+) -> HandlerResult<Response> {
+    let CallerSpace { app, caller, .. } = &owner;
+    app.sessions.resume_run(owner.session_request(&id), caller.journal_name()).await?;
+    let status = RunPauseStatus { paused: false, by: None };
+    Ok(reply.answer_done(&composer_address(&id), Json(status)))
 }
 
 async fn fork_session(

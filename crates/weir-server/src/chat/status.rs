@@ -42,7 +42,7 @@ impl ChatStatus {
 
     fn activity_text(&self) -> Option<String> {
         Some(match self.activity.as_ref()? {
-            Activity::Stopping => Activity::Stopping.activity_words(),
+            activity @ (Activity::Stopping | Activity::Paused(_)) => activity.activity_words(),
             _ if self.waiting => "Waiting for you".into(),
             activity => activity.activity_words(),
         })
@@ -60,13 +60,14 @@ pub(super) fn render_status(state: &ChatStatus) -> Markup {
     let meters = &state.meters;
     let running = state.activity.is_some();
     let waiting = state.waiting;
+    let paused = matches!(state.activity, Some(Activity::Paused(_)));
     html! {
         div id="status" class="status" data-running=(running) data-model=(visible_text(&state.model))
             data-profile=(visible_text(&state.profile)) data-permission=(state.permission)
-            data-thinking=(state.thinking) {
+            data-thinking=(state.thinking) data-paused=(paused) {
             span.doing data-waiting=(waiting) {
                 @if let Some(words) = state.activity_text() {
-                    @if !waiting { span.pulse aria-hidden="true" {} }
+                    @if !waiting && !paused { span.pulse aria-hidden="true" {} }
                     (words)
                 }
             }

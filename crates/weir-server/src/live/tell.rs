@@ -250,6 +250,49 @@ impl ServerSessions {
         Ok(opened.tell_until(settled).await?.is_some())
     }
 
+    /// Pauses the run that is on: what is under way is finished, nothing new begins (R5). Who paused it:
+    /// this person, or whoever was quicker.
+    ///
+    /// # Errors
+    /// No such session, none of its runs is on, it is a sub-agent's, or it cannot be reached.
+    pub(crate) async fn pause_run(
+        &self,
+        request: SessionRequest<'_>,
+        by: String,
+    ) -> HandlerResult<String> {
+        if child::parent_of(request.session).is_some() {
+            return Err(ProblemDetails::bad_request(
+                "a sub-agent pauses with the session above it; pause that",
+            ));
+        }
+        let no_run = || ProblemDetails::conflict("no run is on that could be paused");
+        let mut opened = OpenedCommand::open(request, by, PersonCommand::Pause).await?;
+        let Some(run) = opened.view.read_state(|state| state.run) else { return Err(no_run()) };
+        let settled = |state: &SessionState| match state.run == Some(run) {
+            true => state.paused.clone().map(Some),
+            // It ended first.
+            false => Some(None),
+        };
+        opened.tell_until(settled).await?.flatten().ok_or_else(no_run)
+    }
+
+    /// Lets the run go on that was paused. `false`: it was not paused.
+    ///
+    /// # Errors
+    /// No such session, or it cannot be reached.
+    pub(crate) async fn resume_run(
+        &self,
+        request: SessionRequest<'_>,
+        by: String,
+    ) -> HandlerResult<bool> {
+        let mut opened = OpenedCommand::open(request, by, PersonCommand::Resume).await?;
+        if opened.view.read_state(|state| state.paused.is_none()) {
+            return Ok(false);
+        }
+        let settled = |state: &SessionState| state.paused.is_none().then_some(());
+        Ok(opened.tell_until(settled).await?.is_some())
+    }
+
     /// Takes back an input that waits.
     ///
     /// # Errors

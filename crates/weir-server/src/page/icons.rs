@@ -55,6 +55,8 @@ fn icon_drawing(name: &str) -> &'static str {
         }
         "stop" => r#"<path d="M8.5 3.5h7l5 5v7l-5 5h-7l-5-5v-7z"/><path d="M9 12h6"/>"#,
         "halt" => r#"<rect x="7" y="7" width="10" height="10" rx="2" fill="currentColor"/>"#,
+        "pause" => r#"<path d="M9 6.5v11M15 6.5v11" stroke-width="2.6"/>"#,
+        "resume" => r#"<path d="M8 5.5v13l10.5-6.5z" fill="currentColor"/>"#,
         "send" => r#"<path d="M12 19V5M6 11l6-6 6 6"/>"#,
         "attach" => {
             r#"<path d="M19 11.5l-7.3 7.3a4.5 4.5 0 0 1-6.4-6.4l7.8-7.8a3 3 0 0 1 4.3 4.3l-7.7 7.6a1.5 1.5 0 0 1-2.1-2.1l7-7"/>"#

@@ -65,6 +65,8 @@ pub(crate) struct SessionInfo {
     pub(crate) line: SessionLine,
     /// The run that is on.
     pub(crate) run: Option<RunId>,
+    /// The name of the person who paused it; `null`: it is not paused.
+    pub(crate) paused_by: Option<String>,
     /// Permission mode.
     pub(crate) permission: Option<PermissionMode>,
     /// What waits for a person: approvals, a question, also of sub-agents.
@@ -120,6 +122,7 @@ pub(crate) async fn load_session_info(
     let queued = session.queued_inputs().iter();
     Ok(SessionInfo {
         run: session.run(),
+        paused_by: session.paused_by().map(str::to_owned),
         permission: session.config().map(|config| config.permission),
         waiting: waiting_of(&folded, &line.title),
         queued: queued.map(|q| QueuedInput { input: q.input, text: text(&q.content) }).collect(),

@@ -52,6 +52,8 @@ pub(crate) fn chat_page_routes() -> Vec<Route> {
         Route::post("/chats/{id}/say", acts::post_message).body_max(SAYING_BYTES_MAX),
         Route::post("/chats/{id}/fork", edit::fork_chat),
         Route::post("/chats/{id}/cancel", sessions::cancel_run),
+        Route::post("/chats/{id}/pause", sessions::pause_run),
+        Route::post("/chats/{id}/resume", sessions::resume_run),
         Route::post("/chats/{id}/withdraw", sessions::withdraw_input),
         Route::post("/chats/{id}/decide", acts::decide_approval),
         Route::get("/chats/{id}/leases", leases::show_leases),

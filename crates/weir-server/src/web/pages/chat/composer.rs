@@ -180,7 +180,9 @@ pub(super) fn of_chat(
                 div.row { button.btn.quiet type="submit" form="condense" { "Compact the context" } }
             }
             form id="condense" method="post" action=(view.address_below("condense")) data-live { (csrf_input(caller)) }
-            form id="cancel" method="post" action=(view.address_below("cancel")) data-live { (csrf_input(caller)) }
+            @for name in ["cancel", "pause", "resume"] {
+                form id=(name) method="post" action=(view.address_below(name)) data-live { (csrf_input(caller)) }
+            }
         }
     }
 }
@@ -249,6 +251,8 @@ fn render_writer(caller: &Caller, action: &str, more: &Markup) -> Markup {
                 }
                 span.grow {}
                 @if action != "/chats" {
+                    button.btn.pause-run type="submit" form="pause" id="pause-run" title="Pause: what is under way is finished, nothing new begins" { (render_icon("pause")) "Pause" }
+                    button.btn.resume-run type="submit" form="resume" id="resume-run" title="Let the paused run go on" { (render_icon("resume")) "Resume" }
                     button.btn.stop-run type="submit" form="cancel" id="stop" { (render_icon("halt")) "Stop" }
                 }
                 button.btn.primary.send type="submit" id="send" { (render_icon("send")) span { "Send" } }

@@ -149,8 +149,14 @@ fn start_command<'a>(
         CliCommand::Acp(args) => boxed!(acp::serve_editor(cx()?, args)),
         CliCommand::Backup(args) => boxed!(backup::write_backup(&cx()?, &args)),
         CliCommand::Restore(args) => boxed!(backup::restore_backup(&cx()?, &args)),
-        CliCommand::Pause { reason } => boxed!(pause::pause_store(&cx()?, reason)),
-        CliCommand::Release => boxed!(pause::release_pause(&cx()?)),
+        CliCommand::Pause { session: Some(session), .. } => {
+            boxed!(approvals::pause_run(&cx()?, &session))
+        }
+        CliCommand::Pause { reason, session: None } => boxed!(pause::pause_store(&cx()?, reason)),
+        CliCommand::Release { session: Some(session) } => {
+            boxed!(approvals::resume_run(&cx()?, &session))
+        }
+        CliCommand::Release { session: None } => boxed!(pause::release_pause(&cx()?)),
         CliCommand::Script(command) => boxed!(script::run_script_command(command)),
         CliCommand::Completions { shell } => boxed!(ready(manual::print_shell_completions(shell))),
         CliCommand::Man(args) => boxed!(ready(manual::print_manual_page(&args))),

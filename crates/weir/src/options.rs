@@ -261,16 +261,28 @@ pub(crate) enum CliCommand {
     /// Stop all running sessions and start none until `weir release` (kill switch)
     #[command(
         long_about = "Stop all running sessions of this store within a second and start none until \
-                      `weir release` (kill switch). The pause survives restarts.",
-        after_help = "Examples:\n  weir pause\n  weir pause \"investigating an unexpected change\""
+                      `weir release` (kill switch). The pause survives restarts.\n\n\
+                      With --session one run is paused and not ended: what is under way is \
+                      finished, nothing new begins until `weir release --session`, also after a \
+                      restart.",
+        after_help = "Examples:\n  weir pause\n  weir pause \"investigating an unexpected change\"\n  \
+            weir pause --session 3f2a9c01"
     )]
     Pause {
         /// Reason, shown to anyone who finds Weir paused
+        #[arg(conflicts_with = "session")]
         reason: Option<String>,
+        /// Pause the run of this session alone; the beginning of its id will do
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
     },
     /// Let sessions run again after `weir pause`
-    #[command(after_help = "Example:\n  weir release")]
-    Release,
+    #[command(after_help = "Examples:\n  weir release\n  weir release --session 3f2a9c01")]
+    Release {
+        /// Let the run of this session go on; the beginning of its id will do
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+    },
     /// Serve a scripted model, for tests and demos
     #[command(subcommand)]
     Script(ScriptCommand),

@@ -206,6 +206,13 @@ pub(super) async fn cancel_run(context: &RequestContext) -> ApiResult<UiCommandO
     Ok(UiCommandOutcome::default())
 }
 
+/// Lets the run go on that somebody paused.
+pub(super) async fn resume_run(context: &RequestContext) -> ApiResult<UiCommandOutcome> {
+    let parts = ["sessions", context.require_session()?.as_str(), "resume"];
+    let _told: Value = context.http.post_json(&parts, &json!({})).await?;
+    Ok(UiCommandOutcome::default())
+}
+
 /// Answers an approval, also one of a sub-agent: its name says whose it is.
 pub(super) async fn answer_approval(
     context: &RequestContext,

@@ -80,6 +80,7 @@ async fn tell_server(
     match command {
         PersonCommand::Withdraw { input } => say::withdraw_input(context, input).await,
         PersonCommand::Cancel => say::cancel_run(context).await,
+        PersonCommand::Resume => say::resume_run(context).await,
         PersonCommand::Decide(answer) => say::answer_approval(context, &answer).await,
         PersonCommand::Reply { question, answer } => {
             say::answer_question(context, &question, &answer).await

@@ -5,6 +5,8 @@
 
 use std::sync::LazyLock;
 
+use weir_core::input::PersonCommand;
+
 use super::App;
 use super::notes::Loud;
 use super::painter::{AppPainter, ShownView};
@@ -157,7 +159,11 @@ const MORE_COMMANDS: &[ChatCommand] = &[
         app.wishes.push(UiCommand::Pause(Some(reason.to_owned())));
     }),
     chat_command("release", "", "Lets runs start again", |app, _| {
-        app.wishes.push(UiCommand::Release)
+        // The run that is seen here, where it is that alone.
+        app.wishes.push(match app.fold.view.paused_by() {
+            Some(_) => UiCommand::Tell(PersonCommand::Resume),
+            None => UiCommand::Release,
+        });
     }),
     chat_command(
         "thinking",

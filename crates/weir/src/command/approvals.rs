@@ -16,10 +16,12 @@ mod answer;
 mod deliver;
 pub(super) mod fold;
 mod list;
+mod run_pause;
 mod show;
 mod tell;
 
 use fold::FoldedSession;
+pub(super) use run_pause::{pause_run, resume_run};
 pub(super) use tell::{
     DIFF_LINES_MAX, describe_answer_words, describe_approval_request, describe_decision,
     join_rules, resolve_typed_choice,

@@ -165,6 +165,12 @@ async fn resume_session(
     let session = fold::load_session(store.as_ref(), &id).await?;
     // What a person was asked before the program went away is put to them again.
     let open = list_open_requests(store.as_ref(), &session).await?;
+    if let Some(by) = session.paused_by() {
+        let by = single_visible_line(by);
+        terminal::err_message(&format!(
+            "the run was paused by {by}; `weir release --session {id}` lets it go on"
+        ));
+    }
     let kept = session.config().ok_or_else(|| usage(format!("{id} was never opened")))?.clone();
     let prompt = input::read_optional_prompt(args)?;
     let rests = session.run().is_none() && session.queued_inputs().is_empty();

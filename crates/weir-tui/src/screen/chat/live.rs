@@ -242,6 +242,9 @@ fn state_line(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     }
     let words = match (fold.view.activity(), fold.view.asks().is_empty()) {
         (Some(Activity::Stopping), _) => Activity::Stopping.activity_words(),
+        (Some(activity @ Activity::Paused(_)), _) => {
+            format!("{} · /release lets it go on", activity.activity_words())
+        }
         (_, false) if app.answered.is_some() => "Answered".into(),
         // The dialog says so itself.
         (_, false) if !fold.view.has_calls_at_work() => return Vec::new(),

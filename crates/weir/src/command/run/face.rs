@@ -291,6 +291,7 @@ fn about_context(event: &Event) -> Option<String> {
         ),
         Event::ProfileSwitched(f) => format!("profile {} ({})", f.profile, one_line(&f.reason)),
         Event::ModelSwitched(_) => format!("model: {}", describe_fact(event)?.1),
+        Event::RunPaused(_) | Event::RunResumed(_) => describe_fact(event)?.1,
         Event::SkillActivated(f) => format!("skill {} ({}) by {}", f.skill, f.source, f.by),
         Event::MemoryProposed(f) => {
             format!("  memory {} waits in the inbox: {}", f.note.memory, one_line(&f.note.text))

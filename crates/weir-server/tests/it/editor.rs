@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use weir_test_kit::{RunningProgram, ServerSetup, TestInstallation, TestServer, wait_until_async};
 
 /// An editor: the agent that it started, and how often it asked that.
-struct Editor {
+pub(crate) struct Editor {
     agent: RunningProgram,
-    folder: String,
+    pub(crate) folder: String,
     asked: u64,
 }
 
 impl Editor {
-    async fn start(house: &TestInstallation) -> Editor {
+    pub(crate) async fn start(house: &TestInstallation) -> Editor {
         let agent = RunningProgram::start_with_input(house.command(&["acp"]));
         let mut editor = Editor { agent, folder: house.work().display().to_string(), asked: 0 };
         let hello = json!({ "protocolVersion": 1, "clientCapabilities": {} });
@@ -41,17 +41,17 @@ impl Editor {
         id
     }
 
-    async fn answer(&self, id: u64) -> Value {
+    pub(crate) async fn answer(&self, id: u64) -> Value {
         let is_it = |line: &Value| line["id"] == id && line.get("method").is_none();
         self.line(&format!("the answer to {id}"), is_it).await
     }
 
-    async fn ask(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) async fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = self.begin(method, params);
         self.answer(id).await
     }
 
-    fn begin_prompt(&mut self, session: &str, words: &str) -> u64 {
+    pub(crate) fn begin_prompt(&mut self, session: &str, words: &str) -> u64 {
         let prompt = json!([{ "type": "text", "text": words }]);
         self.begin("session/prompt", &json!({ "sessionId": session, "prompt": prompt }))
     }

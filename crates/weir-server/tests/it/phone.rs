@@ -1,6 +1,7 @@
 //! The telephone (R5): paired at the terminal, told of what waits, answering it once and exactly; the real
 //! server, the real `weir phone`, and addresses that listen. What attackers try is in the hostile bench.
 
+mod following;
 mod lasting;
 mod pushed;
 

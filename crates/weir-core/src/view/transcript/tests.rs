@@ -278,3 +278,22 @@ fn q10_at_an_earlier_place_the_settings_are_those_that_held_there() {
 fn settings(model: &str) -> VisibleSettings {
     VisibleSettings { model: model.into(), ..VisibleSettings::default() }
 }
+
+#[test]
+fn r5_a_paused_run_says_who_paused_it_until_it_goes_on_or_ends() {
+    let mut seen = Transcript::default();
+    let started = || ("run.started", json!({"run": "r1", "trigger": "user"}));
+    let paused = || ("run.paused", json!({"by": "ada"}));
+    apply(&mut seen, &[paused()]);
+    assert_eq!(seen.paused_by(), None, "no run is on");
+    apply(&mut seen, &[started(), paused()]);
+    seen.set_activity(Activity::Writing);
+    assert_eq!(seen.paused_by(), Some("ada"), "what is under way changes nothing");
+    assert_eq!(seen.activity().map(Activity::activity_words).as_deref(), Some("Paused by ada"));
+    assert!(!seen.is_settled());
+    apply(&mut seen, &[("run.resumed", json!({"by": "bob"}))]);
+    assert_eq!((seen.paused_by(), seen.activity()), (None, Some(&Activity::Working)));
+    let stopping = ("cancel.requested", json!({"cause": "cancelled", "by": "bob"}));
+    apply(&mut seen, &[paused(), stopping]);
+    assert_eq!(seen.activity(), Some(&Activity::Stopping));
+}

@@ -365,6 +365,21 @@ fn f1_commands_do_what_they_say() {
 }
 
 #[test]
+fn r5_a_run_that_was_paused_alone_goes_on_with_release() {
+    let mut face = Face::open(80, 24);
+    face.begin("Run it.");
+    face.fact("run.paused", &json!({"by": "ada (phone Pixel)"}));
+    face.wait(1_000);
+    let shot = face.shot();
+    assert!(shot.contains("Paused by ada (phone Pixel) · /release lets it go on"), "{shot}");
+    face.app.typed("/release");
+    assert_eq!(face.app.take_wishes(), [UiCommand::Tell(PersonCommand::Resume)]);
+    face.fact("run.resumed", &json!({"by": "ada"}));
+    face.app.typed("/release");
+    assert_eq!(face.app.take_wishes(), [UiCommand::Release]);
+}
+
+#[test]
 fn f1_an_unknown_command_is_kept_and_a_path_is_said() {
     let mut face = Face::open(80, 24);
     face.app.typed("/nope now");

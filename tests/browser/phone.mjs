@@ -183,6 +183,35 @@ await test('r5_a_no_reaches_the_terminal', async () => {
   holds(!existsSync(join(house.work, 'never.md')), 'nothing is written');
 });
 
+await test('r5_a_telephone_opens_a_session_reads_it_says_something_pauses_and_stops_it', async () => {
+  const run = writes('followed.md');
+  await asked(run);
+  const { link } = told.at(-1);
+  await phone.goto('/chats');
+  await phone.locator(`main a[href="${new URL(link, house.url).pathname}"]`).first().tap();
+  await phone.getByText('followed.md').first().waitFor();
+  same(await lookFaults(phone, '/chats/'), [], 'how the page looks');
+  holds((await tooWide(phone)) <= 0, 'it fits');
+  await phone.locator('html.scripted').waitFor({ state: 'attached' });
+  await phone.getByRole('textbox', { name: 'Message' }).fill('In English, please.');
+  await phone.getByRole('button', { name: 'Send', exact: true }).tap();
+  await phone.getByText('In English, please.').first().waitFor();
+  const paused = (whether) => phone.locator(`#status[data-paused="${whether}"]`).waitFor({ state: 'attached' });
+  for (const name of ['Pause', 'Stop']) {
+    const { x, width, height } = await phone.getByRole('button', { name, exact: true }).boundingBox();
+    holds(x >= 0 && x + width <= 390 && height >= 36, `${name} can be tapped`);
+  }
+  await phone.getByRole('button', { name: 'Pause', exact: true }).tap();
+  await paused(true);
+  holds((await phone.locator('#status').innerText()).includes('Paused by '), 'it is said who paused it');
+  await phone.getByRole('button', { name: 'Resume', exact: true }).tap();
+  await paused(false);
+  await phone.getByRole('button', { name: 'Stop', exact: true }).tap();
+  await run.end;
+  holds(run.said.includes('Paused by '), `the terminal said so too: ${run.said}`);
+  holds(!existsSync(join(house.work, 'followed.md')), 'nothing is written');
+});
+
 await test('r5_the_address_of_an_answer_is_nothing_without_the_telephone', async () => {
   const run = writes('kept.md');
   const answer = await asked(run);

@@ -367,6 +367,7 @@ async fn r5_on_the_local_network_nothing_is_served_without_tls() {
     let fingerprint: Vec<String> = digest.iter().map(|byte| format!("{byte:02X}")).collect();
     assert!(text.contains(&fingerprint.join(":")), "the fingerprint is shown: {text}");
     assert!(text.contains("browsers show no notifications"), "it says so: {text}");
+    assert!(text.contains("ntfy, Telegram, Matrix or a webhook"), "and what tells: {text}");
     let answer = over_tls_as("127.0.0.1", &address, &certificate).expect("TLS comes about");
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -386,4 +387,60 @@ async fn r5_on_the_local_network_nothing_is_served_without_tls() {
     second.wait_for_end();
     terminal.signal("-INT");
     assert_eq!(terminal.wait_for_end().status, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r5_weir_serve_takes_over_the_local_network_with_the_same_certificate() {
+    let config = "[server]\nbind = \"127.0.0.1:0\"\n";
+    let house = TestInstallation::with_scripted_model("name: test\n\nsays: Done.\n", config);
+    let mut terminal = house.start(&["phone", "--lan=127.0.0.1", "--account", "ann"]);
+    terminal.until("This command is the server", 1).await;
+    assert!(terminal.output_text().contains("weir serve --lan"), "it says what serves later");
+    terminal.signal("-INT");
+    terminal.wait_for_end();
+    let chain = house.at("state/weir/phone/127-0-0-1.pem");
+    let certificate = CertificateDer::from_pem_file(&chain).expect("a certificate");
+    let digest = sha2::Sha256::digest(&certificate);
+    let fingerprint: Vec<String> = digest.iter().map(|byte| format!("{byte:02X}")).collect();
+    let mut serving = house.start(&["serve", "--lan=127.0.0.1"]);
+    let listening = serving.wait_for_error_line("listening on https://");
+    let address = listening.rsplit("https://").next().expect("an address").trim().to_owned();
+    serving.wait_for_error_line(&fingerprint.join(":"));
+    let answer = over_tls_as("127.0.0.1", &address, &certificate).expect("TLS comes about");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let mut pairing = house.start(&["phone", "--name", "Pixel"]);
+    pairing.until("five minutes.", 1).await;
+    let shown = pairing.output_text();
+    assert!(shown.contains(&format!("Open https://{address}/phone#")), "{shown}");
+    assert!(shown.contains(&fingerprint.join(":")), "{shown}");
+    pairing.signal("-INT");
+    pairing.wait_for_end();
+    serving.signal("-TERM");
+    assert_eq!(serving.wait_for_end().status, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r5_without_an_account_nothing_is_served_on_the_local_network() {
+    let house = TestInstallation::with_scripted_model("name: test\n\nsays: Done.\n", "");
+    // An address of documentation: refused before anything listens.
+    let refused = house.usage_error(&["serve", "--lan=192.0.2.7"]);
+    assert!(refused.contains("there is no account with a password"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r5_a_telephone_is_told_the_next_step_until_something_tells_it() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    let phone = served.telephone("Pixel").await;
+    let (_, page) = phone.get("/approvals").await;
+    assert!(page.contains("Next: be told when something waits."), "{page}");
+    assert!(page.contains("ntfy, Telegram, Matrix or a webhook"), "{page}");
+    let (_, page) = admin.get("/approvals").await;
+    assert!(!page.contains("Next: be told"), "not in a browser that has the bell: {page}");
+    let hook = HttpStandIn::start(|_, _| HttpAnswer::empty(200));
+    let new = json!({ "way": "webhook", "url": format!("http://{}/hook", hook.address()) });
+    let (status, added) = admin.api("POST", "/api/v1/notifications", Some(new)).await;
+    assert_eq!(status, 201, "{added}");
+    let (_, page) = phone.get("/approvals").await;
+    assert!(!page.contains("Next: be told"), "{page}");
 }

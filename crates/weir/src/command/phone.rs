@@ -22,6 +22,8 @@ use crate::terminal::{format_table, out_json, out_line};
 mod address;
 mod pair;
 
+pub(super) use address::serve_on_lan;
+
 /// How long a command that revokes waits until its person was told, by whatever channels they have.
 const TELLING_MAX: Duration = Duration::from_secs(10);
 

@@ -12,6 +12,8 @@ use weir_install::installation::Installation;
 use weir_server::{App, HttpServer, ServerLimits, ServerOptions};
 use weir_store::SqliteStore;
 
+use crate::command::current_timestamp;
+use crate::command::phone::serve_on_lan;
 use crate::command::run::TerminationSignals;
 use crate::failure::usage;
 use crate::options::ServeArgs;
@@ -34,11 +36,18 @@ pub(super) async fn run_server(
         // It sets the password with which the agent's own questions could be answered.
         refuse_supervised_flag("serve --first-admin", &cx.environment)?;
     }
+    if args.lan.is_some() {
+        refuse_supervised_flag("serve --lan", &cx.environment)?;
+    }
     let settings = cx.config()?.settings.server.clone();
     let metrics_token = metrics_token(&cx, &settings.metrics_token_env)?;
-    let options = ServerOptions { metrics_token, ..server_options(&settings, &args)? };
+    let mut options = ServerOptions { metrics_token, ..server_options(&settings, &args)? };
     let database = args.database.clone().unwrap_or_else(|| settings.database.clone());
     let state = cx.dirs.state.clone();
+    let fingerprint = match args.lan {
+        Some(lan) => Some(serve_on_lan(&mut options, lan, &state, current_timestamp())?),
+        None => None,
+    };
     let installation = Installation::open(cx, &database).await?;
     if let Some(warning) = describe_store_damage(&state) {
         terminal::err_message(&format!("warning: {warning}"));
@@ -55,8 +64,15 @@ pub(super) async fn run_server(
     }
     // From before anybody is told of it: whoever ends it then ends it in order.
     let signals = TerminationSignals::new()?;
-    let _presence = announce_server(&state, &server_presence(&app, server.address(), &database));
+    let presence =
+        ServerPresence { fingerprint, ..server_presence(&app, server.address(), &database) };
+    let _kept = announce_server(&state, &presence);
     announce_address(&app, server.address(), args.quiet).await;
+    if let Some(fingerprint) = presence.fingerprint.as_ref().filter(|_| !args.quiet) {
+        terminal::err_line(&format!(
+            "certificate of its own, SHA-256 {fingerprint}; `weir phone` pairs a telephone"
+        ));
+    }
     let signals = stream::unfold(signals, |mut signals| async move {
         signals.next().await;
         Some(((), signals))

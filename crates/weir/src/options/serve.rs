@@ -1,6 +1,6 @@
 //! Words of `weir serve`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,12 +13,16 @@ use clap::Args;
                   account in the browser. It accepts connections from this machine only, unless it \
                   or a proxy in front of it uses TLS.",
     after_help = "Examples:\n  weir serve\n  weir serve --bind 127.0.0.1:8080\n  weir serve \
-                  --database postgres://localhost/weir"
+                  --database postgres://localhost/weir\n  weir serve --lan"
 )]
 pub(crate) struct ServeArgs {
     /// Address to listen on [default: setting server.bind, 127.0.0.1:7717]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) bind: Option<SocketAddr>,
+    /// Serve on the local network, with a certificate of its own, as `weir phone --lan` does; the
+    /// address of this machine in it is found by itself, or is ADDRESS
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, conflicts_with = "bind")]
+    pub(crate) lan: Option<Option<IpAddr>>,
     /// Database: sqlite:PATH or postgres://… [default: setting server.database]
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,

@@ -10,6 +10,7 @@ use crate::caller::Caller;
 use crate::chat::{ChatView, approval_card, question_card};
 use crate::inbox::{InboxEntry, list_inbox};
 use crate::live::title;
+use crate::notify::channels;
 use crate::problem::HandlerResult;
 use crate::request::CallerSpace;
 use crate::route::Route;
@@ -23,8 +24,16 @@ pub(crate) fn approval_page_routes() -> Vec<Route> {
 async fn show_approvals(CallerSpace { app, caller, space }: CallerSpace) -> HandlerResult<Markup> {
     let waiting = list_inbox(space.store().as_ref()).await?;
     let kept = title::load_all_chats(&app, space.as_ref()).await?;
+    let told_nowhere = match caller.phone_login() {
+        Some(_) => {
+            let (records, now) = (app.records.as_ref(), app.current_time());
+            channels::list_channels(records, &caller.person.id, now).await?.is_empty()
+        }
+        None => false,
+    };
     let body = html! {
         h1 { "Approvals" }
+        @if told_nowhere { (render_next_step()) }
         @if waiting.is_empty() {
             (render_empty("Nothing needs your approval", "When an agent needs permission, the request appears here and in its chat."))
         }
@@ -41,6 +50,21 @@ async fn show_approvals(CallerSpace { app, caller, space }: CallerSpace) -> Hand
     };
     let assets = ["pages/chat.css", "pages/code.css", "pages/approvals.js"];
     Ok(page_with(&caller, "Approvals", "/approvals", &assets, &body))
+}
+
+/// What a paired telephone is told as long as nothing calls it.
+fn render_next_step() -> Markup {
+    html! {
+        div.notice.info {
+            p { strong { "Next: be told when something waits." } " Until then, keep this page open." }
+            p {
+                a href="/notifications/where" { "Delivery settings" }
+                ": ntfy, Telegram, Matrix or a webhook; push notifications of this browser where it knows \
+                 the server's certificate. It gives none behind the certificate that "
+                code { "--lan" } " makes."
+            }
+        }
+    }
 }
 
 fn render_card(caller: &Caller, one: &InboxEntry) -> Markup {

@@ -79,6 +79,20 @@ pub(super) fn prepare_server(
         }
         return Ok(None);
     };
+    serve_on_lan(options, lan, state, now).map(Some)
+}
+
+/// Lets a server listen in the local network, with a certificate of its own; gives the fingerprint of that.
+/// `lan`: the address of this machine there; none: it is found.
+///
+/// # Errors
+/// No address of this machine is found, or no certificate can be made.
+pub(in crate::command) fn serve_on_lan(
+    options: &mut ServerOptions,
+    lan: Option<IpAddr>,
+    state: &Path,
+    now: Timestamp,
+) -> anyhow::Result<String> {
     let ip = match lan {
         Some(ip) if ip.is_unspecified() || ip.is_multicast() => {
             return Err(usage(format!(
@@ -94,7 +108,7 @@ pub(super) fn prepare_server(
     options.tls = Some((certificate.chain, certificate.key));
     options.public_url = Some(own_address(options.bind, true));
     options.proxies.clear();
-    Ok(Some(certificate.fingerprint))
+    Ok(certificate.fingerprint)
 }
 
 /// What must be said of a certificate for which no authority vouches, wherever a code for it is shown.
@@ -106,7 +120,7 @@ fn certificate_remarks(fingerprint: Option<&str>) -> Vec<String> {
             .to_owned(),
         format!("  {fingerprint}"),
         "Behind such a certificate browsers show no notifications: keep the page open, or be told by \
-         ntfy or a webhook (Notifications, Delivery settings)."
+         ntfy, Telegram, Matrix or a webhook (Notifications, Delivery settings)."
             .to_owned(),
     ]
 }

@@ -27,6 +27,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(300);
 /// Looks at a code that is gone until it counts as ended: it is taken a moment before its telephone is in.
 const LOOKS_WHEN_GONE: usize = 10;
 
+/// What is told of a telephone that is paired: until then nothing calls it.
+const NEXT_STEP: &str = "Next, on the telephone or in any browser of yours: Notifications, Delivery settings. \
+                         ntfy, Telegram, Matrix or a webhook tells you what waits, and push notifications \
+                         do where the browser knows the certificate.";
+
 /// Pairs one.
 pub(super) async fn pair_telephone(
     cx: InstallationContext,
@@ -159,8 +164,8 @@ async fn start_and_pair(cx: InstallationContext, wish: &PairingWish) -> anyhow::
 fn who_serves_later(wish: &PairingWish, address: &PhoneAddress) -> String {
     let later = match (wish.args.lan.is_some(), &wish.args.address) {
         (true, _) => {
-            "Later `weir phone --lan` serves paired telephones again, as long as this machine \
-                      has this address."
+            "Later `weir serve --lan` serves paired telephones too, as long as this machine has this \
+             address."
                 .to_owned()
         }
         (false, Some(_)) => format!(
@@ -270,7 +275,8 @@ fn show_paired(phone: &PairedPhone) -> anyhow::Result<()> {
     let PairedPhone { name, account, address, id, .. } = phone;
     out_line(&format!(
         "Paired: {name} of {account}, from {address}. If that is not your telephone: weir phone revoke {id}"
-    ))
+    ))?;
+    out_line(NEXT_STEP)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Not here: whether anybody approved the server, and when it is tried again.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -216,12 +216,12 @@ fn lifecycle_mode(begin: HandshakeMode) -> ClientLifecycleMode {
     }
 }
 
-fn deadline_after(clock: &dyn Clock, ms: u64) -> Timestamp {
+pub(crate) fn deadline_after(clock: &dyn Clock, ms: u64) -> Timestamp {
     let us = i64::try_from(ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
     Timestamp(clock.now().0.saturating_add(us))
 }
 
-async fn run_until<T>(
+pub(crate) async fn run_until<T>(
     clock: &dyn Clock,
     until: Timestamp,
     work: impl Future<Output = T>,
@@ -335,10 +335,11 @@ impl ServerConnection {
 
     /// Everything that it offers as tools, asked for within the time of a start.
     pub(crate) async fn fetch_listing(&self) -> Result<ServerListing, RequestFailure> {
-        self.shared.stale.store(false, Ordering::Release);
+        let unread = UnreadList::begin_reading(&self.shared.stale);
         let (has_tools, ..) = self.offered_features();
         let tools =
             if has_tools { self.fetch_list(ServerListKind::Tools).await? } else { Vec::new() };
+        unread.end_reading();
         let info = self.peer().peer_info();
         let server = info.as_ref().and_then(|info| info.server_info.as_ref());
         let (name, version) = server.map_or(("", ""), |s| (s.name.as_str(), s.version.as_str()));
@@ -504,6 +505,33 @@ impl ServerConnection {
         let telling = handle.cancel(Some(reason.to_owned()));
         let _ = run_until(clock, deadline_after(clock, 500), telling).await;
         Err(why)
+    }
+}
+
+/// A list of tools that is being read. Unless it comes whole it is still to be read, also where nobody waits for
+/// it any more: a tool that changed would stay open.
+struct UnreadList<'a> {
+    stale: &'a AtomicBool,
+    is_read: bool,
+}
+
+impl<'a> UnreadList<'a> {
+    /// What is said to be another from now on is another than the one that comes.
+    fn begin_reading(stale: &'a AtomicBool) -> UnreadList<'a> {
+        stale.store(false, Ordering::Release);
+        UnreadList { stale, is_read: false }
+    }
+
+    fn end_reading(mut self) {
+        self.is_read = true;
+    }
+}
+
+impl Drop for UnreadList<'_> {
+    fn drop(&mut self) {
+        if !self.is_read {
+            self.stale.store(true, Ordering::Release);
+        }
     }
 }
 

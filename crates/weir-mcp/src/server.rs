@@ -355,7 +355,6 @@ impl McpServer {
 
     async fn look_again(&self, connection: &ServerConnection) -> Result<(), String> {
         self.inspect_listing(connection).await.map_err(|failed| {
-            connection.shared.stale.store(true, Ordering::Release);
             let name = &self.spec.name;
             let why = in_a_word(name, failed);
             format!("The server {name} changed its tools and does not list them: {why}.")

@@ -1,6 +1,8 @@
 //! What a person approved, and what happens when a server is no longer that (Z8).
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use serde_json::json;
 use weir_core::tool::ToolDeclaration;
@@ -91,6 +93,22 @@ async fn r3_a_changed_list_is_heard_of_without_another_call() {
     let told = hub.take_tool_changes();
     assert!(told.len() == 1 && told[0].contains("gone: echo"), "{told:?}");
     assert_eq!(fake.starts(), 1, "nobody starts it again for that");
+}
+
+#[tokio::test(start_paused = true)]
+async fn z8_a_look_that_nobody_waits_for_any_more_is_made_before_the_next_call() {
+    let fake = Fake::new(Era::Old);
+    let hub = approved(&[("a", &fake)]).await;
+    let pulled = vec![tool("echo", EVIL), tool("list_all", "Lists.")];
+    fake.does(Do::Change(pulled, said("fine")));
+    assert!(call(&hub, "a", "list_all").await.is_ok());
+    fake.muted_lists.store(1, Ordering::SeqCst);
+    let looked = tokio::time::timeout(Duration::from_secs(1), hub.tools_changed()).await;
+    assert!(looked.is_err(), "its list does not come");
+    let lists = fake.methods().iter().filter(|method| *method == "tools/list").count();
+    assert_eq!(lists, 2, "it was asked for it once more");
+    let why = call(&hub, "a", "echo").await.expect_err("it changed");
+    assert!(why.contains("is not as it was approved"), "{why}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -63,6 +63,8 @@ pub(crate) struct Fake {
     pub(crate) starts: AtomicUsize,
     /// It cannot be started so often.
     pub(crate) refusals: AtomicUsize,
+    /// It does not answer when it is asked so often for its list.
+    pub(crate) muted_lists: AtomicUsize,
     /// Its list never ends.
     pub(crate) endless: bool,
 }
@@ -81,6 +83,7 @@ impl Fake {
             heard: Mutex::default(),
             starts: AtomicUsize::new(0),
             refusals: AtomicUsize::new(0),
+            muted_lists: AtomicUsize::new(0),
             endless: false,
         }
     }
@@ -122,6 +125,7 @@ impl Fake {
                         "prompts": {} },
                     "serverInfo": self.info(),
                 })),
+                (_, "tools/list") if counted_down(&self.muted_lists) => continue,
                 (_, "tools/list") => Ok(self.listed(&message)),
                 (_, "tools/call") => {
                     if !self.call(&message, &mut lines, &mut writing).await {
@@ -235,6 +239,12 @@ impl Fake {
     }
 }
 
+/// Whether there was one left, which is taken.
+fn counted_down(count: &AtomicUsize) -> bool {
+    let taken = count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+    taken.is_ok()
+}
+
 async fn write(
     writing: &mut tokio::io::WriteHalf<DuplexStream>,
     message: &Value,
@@ -264,10 +274,7 @@ impl ServerLauncher for Stage {
         };
         let fake = self.0.get(command).ok_or("there is no such program")?.clone();
         fake.starts.fetch_add(1, Ordering::SeqCst);
-        let refuses = fake
-            .refusals
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        if refuses.is_ok() {
+        if counted_down(&fake.refusals) {
             return Err("it cannot be started today".into());
         }
         let (ours, theirs) = tokio::io::duplex(1 << 16);

@@ -12,7 +12,7 @@ use weir_core::ids::Timestamp;
 use crate::changes::describe_tool_changes;
 use crate::connect::{
     HandshakeMode, NotConnected, RequestFailure, RequestScope, ServerConnection, connect_server,
-    wants_sign_in,
+    deadline_after, run_until, wants_sign_in,
 };
 use crate::handler::{McpConnectionContext, ServerChange};
 use crate::listing::ServerListing;
@@ -461,6 +461,15 @@ impl McpServer {
             && let Err(why) = self.look_again(connection).await
         {
             tracing::debug!(why, "a changed list could not be read");
+        }
+    }
+
+    /// The same, and no longer than this: the server may not answer, and somebody may be signing in to it
+    /// meanwhile. What is not read then is read before its next call.
+    pub(crate) async fn look_if_stale_within(&self, ms: u64) {
+        let (clock, server) = (self.options.clock.as_ref(), &self.spec.name);
+        if run_until(clock, deadline_after(clock, ms), self.look_if_stale()).await.is_none() {
+            tracing::debug!(server, "a changed list is not read yet");
         }
     }
 

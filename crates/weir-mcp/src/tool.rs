@@ -82,6 +82,9 @@ fn told_description(listed: &ListedTool, declared: Option<&ToolDeclaration>) -> 
     told
 }
 
+/// How long a call that has its answer waits for a list that changed, and at most which part of its time.
+const LOOK_MS_MAX: u64 = 2_000;
+const LOOK_SHARE: u64 = 10;
 /// Most characters of what a call does that stand in its summary.
 const ACT_CHARS_MAX: usize = 300;
 
@@ -190,9 +193,11 @@ impl Tool for ForeignTool {
         };
         raw.typed =
             self.declared.as_ref().map(|declared| declared.gives.clone()).unwrap_or_default();
-        // What the server said of its list while the call ran is told with the call.
+        // What the server said of its list while the call ran is told with the call, where that comes soon: the
+        // call is done, and its answer must not be lost over it.
+        let look_ms = LOOK_MS_MAX.min(hard_ms / LOOK_SHARE);
         tokio::select! {
-            () = self.server.look_if_stale() => (),
+            () = self.server.look_if_stale_within(look_ms) => (),
             () = cx.cancel.cancelled() => (),
         }
         raw

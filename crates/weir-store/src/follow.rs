@@ -71,12 +71,12 @@ impl JournalFollowers {
         if asked.is_some_and(|at| at >= called) {
             return Ok(());
         }
-        *asked = Some(Instant::now());
-        let result = ask().await;
-        if result.is_err() {
-            *asked = None;
-        }
-        result
+        let begun = Instant::now();
+        // Whoever asks may give up in between: only what was answered counts for others.
+        *asked = None;
+        ask().await?;
+        *asked = Some(begun);
+        Ok(())
     }
 
     /// Whether somebody began to ask at `since` or later, and was answered.
@@ -108,6 +108,7 @@ impl Drop for JournalFollower<'_> {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
     use futures::executor::block_on;
 
     use super::*;
@@ -125,5 +126,12 @@ mod tests {
         let refused = block_on(followers.ask_once(async || Err("away")));
         refused.expect_err("it was refused");
         assert!(!block_on(followers.was_asked_since(before)), "nobody was answered");
+        let mut given_up = Box::pin(followers.ask_once(async || {
+            std::future::pending::<()>().await;
+            Ok::<_, &str>(())
+        }));
+        assert!(given_up.as_mut().now_or_never().is_none(), "it is not answered");
+        drop(given_up);
+        assert!(!block_on(followers.was_asked_since(before)), "who asked gave up");
     }
 }

@@ -106,7 +106,10 @@ impl Workers {
         };
         let mut raw = run_in_time(tool.as_ref(), permit, &cx, waited).await;
         person.withdraw_questions().await;
-        self.tell_tool_changes(tool.spec().group).await;
+        // A sub-agent leaves it to the agent that has the servers with it: what is told once is told there.
+        if tool.spec().group == ToolGroup::Mcp && config.depth == 0 {
+            self.tell_tool_changes().await;
+        }
         if let Some(nest) = nest {
             nest.add_to(&mut raw);
         }
@@ -119,10 +122,7 @@ impl Workers {
 
     /// What was found out about servers while a tool of theirs was used stands in the journal before the call
     /// ends (R3).
-    async fn tell_tool_changes(&self, group: ToolGroup) {
-        if group != ToolGroup::Mcp {
-            return;
-        }
+    async fn tell_tool_changes(&self) {
         for detail in self.context.servers.take_tool_changes() {
             // What was told before is not recorded again.
             let told = SessionCommand::ToolsChanged(detail);

@@ -2,8 +2,8 @@
 //! one file, else a copy with what was not yet written into it, for SQLite reads that only where it
 //! may write. Not here: what stands in it.
 
-use std::fs::{DirBuilder, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read as _};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -24,6 +24,9 @@ const HEAD_BYTES: u64 = 32;
 /// How often a copy is tried while somebody writes.
 const ATTEMPTS: usize = 3;
 const COPY_NAME: &str = "copy.db";
+/// The last bytes of a journal at whose end stands the name of a file that all databases of one transaction share.
+/// SQLite removes the file of that name once it has taken the transaction back, wherever it is.
+const NAMES_FILE: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 
 /// The files of a database, to be read by SQLite.
 pub(super) enum DatabaseSnapshot {
@@ -138,6 +141,13 @@ impl DatabaseSnapshot {
             let copy = ScratchFolder::make_folder()?;
             let is_whole = copy_files(file, &state, &copy.path)?;
             if is_whole && state.goes_on_as(&DatabaseState::look_at(file)?) {
+                if names_other_file(&copy.path).map_err(|error| unreadable(&error))? {
+                    return Err(ForeignDatabaseError::Unreadable(
+                        "it was left in the middle of a change to several databases; open it with its \
+                         own program, then import again"
+                            .to_owned(),
+                    ));
+                }
                 return Ok(DatabaseSnapshot::Copy(copy));
             }
         }
@@ -214,6 +224,24 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let mut from = open_regular_file(from)?.take(FILE_BYTES_MAX);
     let mut to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
     io::copy(&mut from, &mut to).map(drop)
+}
+
+/// Whether to open the copy in `folder` would remove a file that its journal names.
+fn names_other_file(folder: &Path) -> io::Result<bool> {
+    let mut journal = match File::open(folder.join(format!("{COPY_NAME}-journal"))) {
+        Ok(journal) => journal,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let Some(end) = journal.metadata()?.len().checked_sub(NAMES_FILE.len() as u64) else {
+        return Ok(false);
+    };
+    let (mut first, mut last) = ([0; 1], [0; NAMES_FILE.len()]);
+    journal.read_exact(&mut first)?;
+    journal.seek(SeekFrom::Start(end))?;
+    journal.read_exact(&mut last)?;
+    // One that begins with nothing is left over from what was done, and is not looked into.
+    Ok(first != [0] && last == NAMES_FILE)
 }
 
 /// A folder for the owner alone that goes with this value.

@@ -80,6 +80,49 @@ fn r8_what_stands_only_in_the_log_of_a_database_is_read_too() {
     writer.execute_batch("INSERT INTO notes VALUES ('more');").expect("it can go on");
 }
 
+/// A journal of a database with pages of 4096 bytes, which takes nothing back and names this file at its end.
+fn journal_naming(file: &Path, pages: u32) -> Vec<u8> {
+    const MARK: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let name = file.to_str().expect("a name").as_bytes();
+    let sum: u32 = name.iter().map(|byte| u32::from(*byte)).sum();
+    let length = u32::try_from(name.len()).expect("short");
+    let mut journal = MARK.to_vec();
+    // Records, the number that they are summed with, pages, bytes of a sector and of a page.
+    for number in [0, 7, pages, 512, 4096_u32] {
+        journal.extend(number.to_be_bytes());
+    }
+    journal.resize(512, 0);
+    journal.extend((0x4000_0000_u32 / 4096 + 1).to_be_bytes());
+    journal.extend(name);
+    journal.extend(length.to_be_bytes());
+    journal.extend(sum.to_be_bytes());
+    journal.extend(MARK);
+    journal
+}
+
+#[test]
+fn r8_no_file_is_removed_that_a_journal_names() {
+    let (folder, file) = made(
+        "PRAGMA page_size = 4096; CREATE TABLE notes (words); INSERT INTO notes VALUES ('x');",
+    );
+    let named = folder.path().join("named");
+    std::fs::write(&named, "what is dear to somebody").expect("written");
+    let pages = std::fs::metadata(&file).expect("there").len() / 4096;
+    let mut journal = journal_naming(&named, u32::try_from(pages).expect("few"));
+    let beside = folder.path().join("x.db-journal");
+    std::fs::write(&beside, &journal).expect("written");
+    let opened = ForeignDatabase::open_file(&file).map(drop);
+    assert!(matches!(opened, Err(ForeignDatabaseError::Unreadable(_))), "{opened:?}");
+    assert!(named.exists());
+    // What is left over of a transaction that is done takes nothing back.
+    journal[0] = 0;
+    std::fs::write(&beside, &journal).expect("written");
+    let database = ForeignDatabase::open_file(&file).expect("opened");
+    let read = database.newest_rows("notes", &["words"], BOUNDS).expect("read");
+    assert_eq!(texts_of(&read.rows), ["x"]);
+    assert!(named.exists());
+}
+
 #[test]
 fn r8_what_only_has_the_name_of_a_table_is_none() {
     for sql in [

@@ -33,8 +33,6 @@ impl SamplingTool {
         let sampler = server.sampler()?.clone();
         let name = &server.spec.name;
         let spec = ToolSpec {
-            // The same question twice is none of the agent's repetitions.
-            poll: true,
             keeps_result: true,
             ..ToolSpec::new(
                 foreign::sampling_name(name),

@@ -14,6 +14,10 @@ impl Gate for RepetitionGate {
         GateName::Repetition
     }
     fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+        if call.inspection.effects.samples.is_some() {
+            // A server asks, and not the agent, and how often is bounded where its questions come in.
+            return None;
+        }
         let input =
             same_form(call.input, &call.inspection.effects, &context.rules.context().workspace);
         let skip = context.recent.len().saturating_sub(RECENT_CALLS);

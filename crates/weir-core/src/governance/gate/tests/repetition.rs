@@ -111,6 +111,23 @@ fn l6_a_poll_may_repeat_while_its_answer_differs() {
 }
 
 #[test]
+fn r3_a_server_may_ask_the_model_the_same_again() {
+    const ASKED: &str = "mcp__git__sampling";
+    let question = json!({ "messages": [{ "role": "user", "text": "2+2?" }], "tokens_max": 9 });
+    let before = || RecentCall { tool: ASKED.into(), ..earlier(&question, 0, false) };
+    let asks = |samples: Option<&str>| {
+        let samples = samples.map(str::to_owned);
+        inspection(Effects { samples, reads_from: vec!["mcp:git".into()], ..Effects::default() })
+    };
+    let mut world = World::new(FULL, &[]);
+    world.visible.push(ASKED.to_owned());
+    world.recent = [before(), before()].into();
+    assert_eq!(world.judge(ASKED, &question, &asks(Some("git"))).verdict, Verdict::Allow);
+    let agent = world.judge(ASKED, &question, &asks(None));
+    assert_eq!(said(&agent), (Verdict::Deny, "repetition"));
+}
+
+#[test]
 fn l6_the_third_similar_search_is_refused() {
     let search = |query: &str| Effects { searches: vec![query.into()], ..Effects::default() };
     let remembered = |query: &str| RecentCall {

@@ -146,13 +146,7 @@ impl App {
         } else if self.is_second_press(ArmedKey::Rewind) {
             let screen = open::rewind_screen();
             self.open_screen(screen);
-        } else if self
-            .fold
-            .transcript
-            .entries()
-            .iter()
-            .any(|entry| entry.accepted_input().is_some())
-        {
+        } else if self.fold.transcript.may_have_input() {
             self.arm(ArmedKey::Rewind, "Esc again: back to an earlier message");
         }
     }

@@ -4,7 +4,7 @@
 use weir_core::view::transcript::{PlacedFact, SettledPlace};
 
 use super::App;
-use super::entries::EarlierReach;
+use super::entries::{EarlierEntries, EarlierReach};
 use crate::link::{CommandTicket, NoticeTone};
 use crate::words::one_line;
 
@@ -26,8 +26,15 @@ impl App {
             return;
         }
         self.dirty = true;
-        if let Some(what) = self.copy_waits.take() {
-            self.copy_command(&what);
+        let Some(what) = self.copy_waits.take() else { return };
+        // What came was not that part: whoever asked asks again.
+        let failed = match self.fold.transcript.earlier_entries() {
+            Some(EarlierEntries::Failed(why)) => Some(why.clone()),
+            Some(EarlierEntries::Left | EarlierEntries::UnderWay) | None => None,
+        };
+        match failed {
+            Some(why) => self.tell_no_copy(&why),
+            None => self.copy_command(&what),
         }
     }
 
@@ -36,9 +43,12 @@ impl App {
         self.fold.fail_earlier(why);
         self.dirty = true;
         if self.copy_waits.take().is_some() {
-            let text = format!("The last answer cannot be read: {}", one_line(why));
-            self.show_hint(NoticeTone::Bad, text);
+            self.tell_no_copy(&one_line(why));
         }
+    }
+
+    fn tell_no_copy(&mut self, why: &str) {
+        self.show_hint(NoticeTone::Bad, format!("The last answer cannot be read: {why}"));
     }
 
     /// The last answer is copied once it is read; `what`: what of it.

@@ -187,6 +187,11 @@ impl EntryTranscript {
         self.earlier.as_ref()
     }
 
+    /// Whether a message is there, or may stand among what was not read.
+    pub(crate) fn may_have_input(&self) -> bool {
+        self.earlier.is_some() || self.entries.iter().any(|entry| entry.accepted_input().is_some())
+    }
+
     /// How what was not read stands now.
     pub(crate) fn set_earlier(&mut self, earlier: Option<EarlierEntries>) {
         self.changed += 1;

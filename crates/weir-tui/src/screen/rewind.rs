@@ -163,7 +163,11 @@ impl RewindScreen {
 impl Screen for RewindScreen {
     fn on_open(&mut self, with: &ScreenContext<'_>) -> ScreenStep {
         self.list_messages(with);
-        ScreenStep::Stay
+        // Where none is there, the last one stands among those that were not read.
+        match self.list.item_count() {
+            0 => self.read_earlier(with),
+            _ => ScreenStep::Stay,
+        }
     }
 
     fn handle_key(&mut self, key: KeyEvent, with: &ScreenContext<'_>) -> ScreenStep {

@@ -221,8 +221,28 @@ fn q10_a_copy_waits_until_the_last_answer_is_read() {
     face.app.typed("/copy");
     face.wishes.extend(face.app.take_wishes());
     let wish = wished_part(&mut face).expect("it is tried again");
+    // What came is not what was asked for: it is not asked for once more by itself.
+    face.news(&part(&facts[..facts_of(39)], 0, (facts_of(39), wish.1)));
+    assert_eq!(wished_part(&mut face), None, "nobody asked again");
+    face.app.typed("/copy");
+    face.wishes.extend(face.app.take_wishes());
+    let wish = wished_part(&mut face).expect("it is tried again");
     face.news(&part(&facts, 20, wish));
     assert_eq!(face.app.take_acts(), [TerminalAction::Copy("answer 40.".into())]);
+}
+
+#[test]
+fn q10_going_back_is_offered_where_all_messages_stand_before_the_place() {
+    let mut facts = journal();
+    facts.truncate(facts_of(RUNS_BEFORE));
+    let (_, mut face) = whole_and_begun(&facts);
+    face.shot();
+    face.press(KeyCode::Esc);
+    assert!(face.app.hint.as_ref().is_some_and(|hint| hint.text.contains("Esc again")));
+    face.press(KeyCode::Esc);
+    let wish = wished_part(&mut face).expect("the last message is read at once");
+    face.news(&part(&facts, 20, wish));
+    assert!(screen(&mut face).contains("question 40."));
 }
 
 /// Adds a run that waits for a person.

@@ -110,14 +110,17 @@ impl SharedTranscript {
         store: &dyn Store,
         share: &ShareRecord,
     ) -> HandlerResult<SharedTranscript> {
+        let mut whole = SharedTranscript::default();
         if let Some(start) = find_start(store, share).await? {
+            // It serves links that go further: none that goes less far takes its place.
+            whole.kept = start.seq();
             let read = SharedTranscript::begin_at(start).read_on(store, share).await?;
             // A link that goes less far may show what stands before the place.
             if read.shown.len() == ENTRIES_MAX {
                 return Ok(read);
             }
         }
-        let read = SharedTranscript::default().read_on(store, share).await?;
+        let read = whole.read_on(store, share).await?;
         match read.seen_any() {
             true => Ok(read),
             false => Err(ProblemDetails::not_found("this link")),

@@ -94,6 +94,12 @@ fn q10_a_shared_chat_is_read_from_a_kept_place_and_shows_what_all_of_it_shows() 
             let (read, _) = look(Some(until as Seq)).await;
             check_shown(&format!("until {until}"), &read, &facts[..until]);
         }
+        // It leaves the place to links that go further.
+        let (read, _) = look(Some(all / 2)).await;
+        check_shown("half of it", &read, &facts[..facts.len() / 2]);
+        let (read, count) = look(None).await;
+        check_shown("all of it again", &read, &facts);
+        assert!(count < all / 2, "it reads {count} of {all} facts");
         let nobody = ShareRecord { session: SessionId::new("none"), ..share(None) };
         assert!(SharedTranscript::read_journal(layer, &nobody).await.is_err());
     });

@@ -26,16 +26,17 @@ pub(crate) fn elicitation_question(
 ) -> Option<ElicitationParams> {
     let asked = ask.question()?;
     let mode = match asked.field.as_deref() {
-        Some(QuestionField::Page { url }) => {
+        // An editor opens an address as it is: one that hides something is told in words alone.
+        Some(QuestionField::Page { url }) if able.pages && visible_text(url) == *url => {
             let (elicitation_id, url) = (ask.name().to_owned(), url.clone());
-            able.pages.then_some(ElicitationMode::Url { elicitation_id, url })?
+            ElicitationMode::Url { elicitation_id, url }
         }
         Some(QuestionField::Value { required, schema }) if able.forms => {
             let required: &[&str] = if *required { &[ANSWER] } else { &[] };
             form(&json!({ ANSWER: schema }), required)
         }
         None if able.forms && (asked.multiple || asked.options.is_empty()) => own_form(asked),
-        Some(QuestionField::Value { .. }) | None => return None,
+        Some(QuestionField::Page { .. } | QuestionField::Value { .. }) | None => return None,
     };
     let message = asked.text.lines().map(visible_text).collect::<Vec<_>>().join("\n");
     let tool_call_id = ask.call().to_string();

@@ -126,6 +126,8 @@ fn r1_a_page_of_a_server_is_opened_by_the_person_where_the_editor_can_show_it() 
     assert_eq!((&told["mode"], &told["url"]), (&json!("url"), &json!("https://a.example/x")));
     assert_eq!(told["elicitationId"], "s-q1");
     assert_eq!(shown(&ask, ElicitationModes { forms: true, pages: false }), None);
+    let hiding = of_server(&json!({"kind": "page", "url": "https://a.example/\u{202e}x"}));
+    assert_eq!(shown(&hiding, BOTH), None, "it hides something");
     assert_eq!(reply(&ask, json!({"action": "accept"})), words("I opened it"));
     assert_eq!(reply(&ask, json!({"action": "decline"})), words("Decline"));
 }

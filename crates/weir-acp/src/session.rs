@@ -312,6 +312,7 @@ impl EditorSession {
             UiUpdate::Notice { tone, text } => self.hear_notice(tone, &text).await,
             UiUpdate::EngineDown(why) => {
                 self.hear_notice(NoticeTone::Bad, &why).await;
+                self.fail_compacting(&why).await;
                 self.fail_prompts(why).await;
             }
             UiUpdate::Refused { client_id, why } => self.refuse_prompt(&client_id, why).await,
@@ -391,16 +392,26 @@ impl EditorSession {
     }
 
     async fn hear_notice(&mut self, tone: NoticeTone, text: &str) {
+        // Of what a command does, it is the answer to that command.
+        if self.is_open && self.answer_command(text).await {
+            return;
+        }
+        let is_model_typed = self.first_model_typed().is_some();
         let tone = match tone {
+            NoticeTone::Quiet if is_model_typed => return,
             NoticeTone::Quiet => FactTone::Quiet,
             NoticeTone::Good => FactTone::Good,
             NoticeTone::Bad => {
-                self.trouble = Some(text.to_owned());
+                let before = self.trouble.replace(text.to_owned());
+                // Before it is open, what went wrong is the answer; so it is of a model that was typed.
+                if is_model_typed {
+                    let Some(before) = before else { return };
+                    return self.tell_remark(FactTone::Bad, &before).await;
+                }
                 FactTone::Bad
             }
         };
-        // Before it is open, what went wrong is the answer; of what a command does, it is that of the command.
-        if self.is_open && !self.waits_for_model() && !self.answer_command(text).await {
+        if self.is_open {
             self.tell_remark(tone, text).await;
         }
     }

@@ -34,12 +34,29 @@ pub(super) struct RunningCommands {
     all: Vec<RunningCommand>,
     /// Reports that were asked for until now.
     reports: CommandTicket,
+    /// Commands that were ordered until now.
+    ordered: u64,
+}
+
+impl RunningCommands {
+    /// Commands that were ordered until now.
+    pub(super) fn ordered_count(&self) -> u64 {
+        self.ordered
+    }
 }
 
 #[derive(Debug)]
 struct RunningCommand {
     request: RequestId,
+    /// The first one that was ordered has 1.
+    number: u64,
     waits: CommandWait,
+}
+
+impl RunningCommand {
+    fn waits_for_context(&self) -> bool {
+        self.waits == CommandWait::Condensed
+    }
 }
 
 /// What ends a command.
@@ -97,20 +114,24 @@ impl EditorSession {
             false => Err(RpcError::internal_error("too many commands are under way")),
         };
         match sent {
-            Ok(()) => self.running.all.push(RunningCommand { request, waits }),
+            Ok(()) => {
+                self.running.ordered += 1;
+                let number = self.running.ordered;
+                self.running.all.push(RunningCommand { request, number, waits });
+            }
             Err(error) => self.peer.send_answer::<PromptResult>(&request, Err(error)).await,
         }
     }
 
-    fn take_command(&mut self, is_it: impl Fn(CommandWait) -> bool) -> Option<RequestId> {
+    fn take_command(&mut self, is_it: impl Fn(&RunningCommand) -> bool) -> Option<RequestId> {
         let all = &mut self.running.all;
-        let at = all.iter().position(|command| is_it(command.waits))?;
+        let at = all.iter().position(is_it)?;
         Some(all.remove(at).request)
     }
 
     /// A text that was asked for.
     pub(super) async fn hear_report(&mut self, ticket: CommandTicket, report: &ReportText) {
-        let is_it = |waits: CommandWait| waits == CommandWait::Report(ticket);
+        let is_it = |command: &RunningCommand| command.waits == CommandWait::Report(ticket);
         if let Some(request) = self.take_command(is_it) {
             self.end_command(&request, Some(report_words(report))).await;
         }
@@ -118,16 +139,20 @@ impl EditorSession {
 
     /// A text that was asked for cannot be had: why.
     pub(super) async fn hear_failed_report(&mut self, ticket: CommandTicket, why: &str) {
-        let is_it = |waits: CommandWait| waits == CommandWait::Report(ticket);
+        let is_it = |command: &RunningCommand| command.waits == CommandWait::Report(ticket);
         if let Some(request) = self.take_command(is_it) {
             self.end_command(&request, Some(line_words(why))).await;
         }
     }
 
-    /// A line for the person: whether it is the answer to a command.
+    /// A line for the person: whether it is the answer to a command. One that was ordered after a model that is
+    /// not settled yet has its own line still to come.
     pub(super) async fn answer_command(&mut self, text: &str) -> bool {
-        let is_it =
-            |waits: CommandWait| matches!(waits, CommandWait::Notice | CommandWait::Condensed);
+        let model = self.first_model_typed();
+        let is_it = |command: &RunningCommand| {
+            matches!(command.waits, CommandWait::Notice | CommandWait::Condensed)
+                && model.is_none_or(|after| command.number <= after)
+        };
         let Some(request) = self.take_command(is_it) else { return false };
         self.end_command(&request, Some(line_words(text))).await;
         true
@@ -135,10 +160,15 @@ impl EditorSession {
 
     /// The context is shorter. What is to be said of it is told with the fact.
     pub(super) async fn end_compacting(&mut self) {
-        if let Some(request) =
-            self.take_command(|waits: CommandWait| waits == CommandWait::Condensed)
-        {
+        if let Some(request) = self.take_command(RunningCommand::waits_for_context) {
             self.end_command(&request, None).await;
+        }
+    }
+
+    /// The engine went down: no context becomes shorter any more.
+    pub(super) async fn fail_compacting(&mut self, why: &str) {
+        while let Some(request) = self.take_command(RunningCommand::waits_for_context) {
+            self.end_command(&request, Some(line_words(why))).await;
         }
     }
 
@@ -146,10 +176,12 @@ impl EditorSession {
     pub(super) async fn drop_commands(&mut self, one: Option<&RequestId>) {
         let is_dropped =
             |command: &mut RunningCommand| one.is_none_or(|request| command.request == *request);
-        let dropped: Vec<RunningCommand> = self.running.all.extract_if(.., is_dropped).collect();
-        for command in dropped {
+        let dropped = self.running.all.extract_if(.., is_dropped).map(|command| command.request);
+        let mut requests: Vec<RequestId> = dropped.collect();
+        requests.extend(self.take_typed_models(one));
+        for request in requests {
             let result = PromptResult { stop_reason: TurnEnd::Cancelled };
-            self.peer.send_answer(&command.request, Ok(result)).await;
+            self.peer.send_answer(&request, Ok(result)).await;
         }
     }
 

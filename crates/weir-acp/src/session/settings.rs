@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
+use weir_core::view::told::FactTone;
 use weir_install::wording::inline_code;
 use weir_tui::link::{CommandTicket, ListResult};
 
@@ -24,6 +25,8 @@ pub(super) struct PendingChange {
     request: RequestId,
     wish: SettingWish,
     reply: ChangeReply,
+    /// So many commands were ordered before it.
+    after: u64,
     until: Instant,
 }
 
@@ -47,12 +50,24 @@ impl EditorSession {
         }
         self.trouble = None;
         let until = Instant::now() + CHANGE_WAIT;
-        self.changes.push(PendingChange { request, wish, reply, until });
+        let after = self.running.ordered_count();
+        self.changes.push(PendingChange { request, wish, reply, after, until });
     }
 
-    /// Whether a model that was typed as a command is under way: what comes of it is that command's answer.
-    pub(super) fn waits_for_model(&self) -> bool {
-        self.changes.iter().any(|change| change.reply == ChangeReply::Turn)
+    /// Where a model that was typed as a command is under way, how many others were ordered before it. What comes
+    /// of it is that command's answer.
+    pub(super) fn first_model_typed(&self) -> Option<u64> {
+        let typed = self.changes.iter().filter(|change| change.reply == ChangeReply::Turn);
+        typed.map(|change| change.after).min()
+    }
+
+    /// Nobody waits for models that were typed any more: for all, or for this one.
+    pub(super) fn take_typed_models(&mut self, one: Option<&RequestId>) -> Vec<RequestId> {
+        let is_dropped = |change: &mut PendingChange| {
+            change.reply == ChangeReply::Turn
+                && one.is_none_or(|request| change.request == *request)
+        };
+        self.changes.extract_if(.., is_dropped).map(|change| change.request).collect()
     }
 
     /// When the first change is late; `None`: none is under way.
@@ -67,7 +82,9 @@ impl EditorSession {
             std::mem::take(&mut self.changes).into_iter().partition(|change| change.until <= now);
         self.changes = on;
         for change in late {
-            let why = RpcError::internal_error("the setting was not changed in time");
+            let told = self.trouble.take_if(|_| change.reply == ChangeReply::Turn);
+            let why = told.unwrap_or_else(|| "the setting was not changed in time".into());
+            let why = RpcError::internal_error(why);
             self.answer_change(&change.request, change.reply, Err(why)).await;
         }
     }
@@ -83,6 +100,11 @@ impl EditorSession {
             // What counts from the next run on is no failure, and is told again when it holds.
             let outcome = match (change.wish.is_held(&self.held), self.trouble.take()) {
                 (false, Some(why)) => Err(RpcError::internal_error(why)),
+                (true, Some(why)) if change.reply == ChangeReply::Turn => {
+                    // It was about something else, and waited for this.
+                    self.tell_remark(FactTone::Bad, &why).await;
+                    Ok(())
+                }
                 _ => Ok(()),
             };
             self.answer_change(&change.request, change.reply, outcome).await;

@@ -69,6 +69,23 @@ fn r1_commands_of_the_face_are_offered_done_without_the_model_and_journaled() {
 }
 
 #[test]
+fn r1_commands_that_are_typed_at_once_are_each_answered_with_their_own_line() {
+    let house = house(WRITES);
+    let mut editor = Editor::start(&house, &["--permission", "auto-edit"]);
+    let session = editor.open_new();
+    let prompts = ["/undo", "/model nobody/nothing", "/undo"];
+    let prompts = prompts.map(|line| editor.begin_prompt(&session, line));
+    for prompt in prompts {
+        let ended = editor.answer_to(prompt);
+        assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
+    }
+    let said = editor.words("agent_message_chunk");
+    for (words, times) in [("nothing was done yet", 2), ("nothing was changed", 1)] {
+        assert_eq!(said.matches(words).count(), times, "{words}: {said}");
+    }
+}
+
+#[test]
 fn r1_compacting_is_typed_and_told_with_its_summary() {
     let house = TestInstallation::new();
     let mut script = "name: test\norder: requests\n\n".to_owned();

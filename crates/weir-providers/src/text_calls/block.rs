@@ -22,9 +22,20 @@ const NAME_LENGTH_MAX: usize = 160;
 /// Code fences that stand around JSON within a block.
 pub(super) const JSON_FENCES: &[&str] = &["```json", "```"];
 
-/// How many bytes may be looked at in a reply of this length.
-pub(super) fn looks_for(length: usize) -> usize {
-    length.saturating_mul(LOOKS_MAX).max(LOOKS_MIN)
+/// What the readers of one reply share.
+pub(super) struct Readers {
+    /// How many bytes may still be looked at.
+    looks_left: Cell<usize>,
+    /// Whether the last mark opened a call that has begun and is not whole.
+    met_half_call: Cell<bool>,
+}
+
+impl Readers {
+    /// Those of a reply of this length.
+    pub(super) fn for_length(length: usize) -> Readers {
+        let looks = length.saturating_mul(LOOKS_MAX).max(LOOKS_MIN);
+        Readers { looks_left: Cell::new(looks), met_half_call: Cell::new(false) }
+    }
 }
 
 /// A call and where in the reply it stands.
@@ -72,16 +83,16 @@ impl CallBlock {
 pub(super) struct ReplySource<'a> {
     pub(super) text: &'a str,
     pub(super) tools: &'a OfferedTools,
-    looks_left: &'a Cell<usize>,
+    readers: &'a Readers,
 }
 
 impl<'a> ReplySource<'a> {
     pub(super) fn new(
         text: &'a str,
         tools: &'a OfferedTools,
-        looks_left: &'a Cell<usize>,
+        readers: &'a Readers,
     ) -> ReplySource<'a> {
-        ReplySource { text, tools, looks_left }
+        ReplySource { text, tools, readers }
     }
 
     /// The same up to `end`.
@@ -95,14 +106,30 @@ impl<'a> ReplySource<'a> {
 
     /// Takes `count` bytes from what may be looked at. `None`: nothing is left.
     pub(super) fn spend_looks(&self, count: usize) -> Option<()> {
-        let left = self.looks_left.get().checked_sub(count.max(1));
-        self.looks_left.set(left.unwrap_or(0));
+        let left = self.readers.looks_left.get().checked_sub(count.max(1));
+        self.readers.looks_left.set(left.unwrap_or(0));
         left.map(|_| ())
     }
 
     /// Whether nothing is left of it: from somewhere on, code and thinking were not seen.
     pub(super) fn is_spent(&self) -> bool {
-        self.looks_left.get() == 0
+        self.readers.looks_left.get() == 0
+    }
+
+    /// A reader that is at the arguments of a call notes that they are not whole, or not of this call alone: nobody
+    /// knows what of the reply they end before.
+    pub(super) fn note_half_call(&self) {
+        self.readers.met_half_call.set(true);
+    }
+
+    /// Readers come to another mark, of which nothing is noted yet.
+    pub(super) fn begin_mark(&self) {
+        self.readers.met_half_call.set(false);
+    }
+
+    /// Whether the mark that readers were at opens half a call.
+    pub(super) fn is_half_call(&self) -> bool {
+        self.readers.met_half_call.get()
     }
 
     /// Where `token` stands next, at or behind `from`.

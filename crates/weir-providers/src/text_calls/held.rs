@@ -4,10 +4,8 @@
 //! What was shown is always the beginning of what is recorded in the end, so nothing that was seen vanishes.
 //! Not here: deciding what is a call; that needs the whole reply.
 
-use std::cell::Cell;
-
 use super::begin::may_begin;
-use super::block::{ReplySource, looks_for};
+use super::block::{Readers, ReplySource};
 use super::fence::{Fence, SPAN_BYTES_MAX, read_fence};
 use super::offered::OfferedTools;
 use super::walk::{Stop, Walk};
@@ -58,8 +56,8 @@ impl HeldText {
     }
 
     fn find_safe(&mut self, tools: &OfferedTools) -> usize {
-        let looks = Cell::new(looks_for(self.text.len()));
-        let source = ReplySource::new(&self.text, tools, &looks);
+        let readers = Readers::for_length(self.text.len());
+        let source = ReplySource::new(&self.text, tools, &readers);
         let mut look = SafeLook {
             source: &source,
             settled: self.settled,

@@ -2,7 +2,8 @@
 //! element per tool.
 //!
 //! A value ends at the closing tag behind which the markup goes on, so a value may hold the same tag. Values
-//! are texts; the tool's schema says which of them are something else. Not here: JSON inside tags.
+//! are texts; the tool's schema says which of them are something else. A value in which another call begins has
+//! lost its end, or shows a call and ends elsewhere: then nothing is called. Not here: JSON inside tags.
 
 use serde_json::{Map, Value};
 
@@ -14,8 +15,14 @@ use super::value::{Notation, OpenEnd, ValueForm, take_name};
 
 /// What Qwen's models close beside the function itself.
 const STRAY_MARKS: &[&str] = &["</function>", "</function_invocation>"];
+/// Begins a call of Qwen3-Coder's.
+const FUNCTION: &str = "<function=";
+/// Begins an argument of one.
+const PARAMETER: &str = "<parameter=";
 /// How many closing tags of one value are tried.
 const CLOSES_TRIED_MAX: usize = 64;
+/// Begins an argument of GLM's.
+const ARG_KEY: &str = "<arg_key>";
 /// Begins a value in which no tag counts.
 const LITERAL: &str = "<![CDATA[";
 
@@ -78,6 +85,8 @@ pub(super) fn read_step3(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Optio
         let (call, end) = tags.read_call(source, body, &mut block.repairs)?;
         // Two names: nobody can know which is meant.
         if named.is_some() && source.tools.find_tool(name) != Some(call.tool.as_str()) {
+            // Nor may the element by itself be taken for it.
+            source.note_half_call();
             return None;
         }
         block.push_call(call, at..end)?;
@@ -123,7 +132,18 @@ impl InvokeTags {
     ) -> Option<(TextCall, usize)> {
         let (name, at) = source.read_name(body, &[">"])?;
         let tool = source.tools.find_tool(without_quotes(name))?;
-        let mut at = source.skip_space(at + 1);
+        let at = source.skip_space(at + 1);
+        let call = self.read_parameters(source, tool, at, repairs);
+        whole_or_half(source, call, at, &self.parameter)
+    }
+
+    fn read_parameters(
+        &self,
+        source: &ReplySource<'_>,
+        tool: &str,
+        mut at: usize,
+        repairs: &mut Repairs,
+    ) -> Option<(TextCall, usize)> {
         let mut arguments = Map::new();
         while let Some(start) = source.skip_token(at, &[&self.parameter]) {
             let (head, close) = source.read_name(start, &[">"])?;
@@ -132,8 +152,11 @@ impl InvokeTags {
             let next = [self.parameter.as_str(), &self.invoke_end];
             let literal = source.skip_token(close + 1, &[LITERAL]);
             let (raw, end) = match self.literal_end.as_deref().zip(literal) {
-                Some((literal_end, from)) => value_before(source, from, literal_end, &next)?,
-                None => value_before(source, close + 1, &self.parameter_end, &next)?,
+                // In a literal nothing begins but another literal.
+                Some((literal_end, from)) => value_before(source, from, literal_end, &next)
+                    .filter(|(raw, _)| !raw.contains(LITERAL))?,
+                None => value_before(source, close + 1, &self.parameter_end, &next)
+                    .filter(|(raw, _)| !holds_call(raw, &self.invoke, &self.parameter))?,
             };
             let value = match kind.contains("string=\"false\"") {
                 true => whole_value(raw, Notation::Json).map(|(value, _)| value),
@@ -163,6 +186,24 @@ fn close_call(
         true => source.skip_token(source.skip_space(at), &[close]),
         false => source.close_block(at, &[close], repairs),
     }
+}
+
+/// `call`, whose arguments are at `at`. Where there are some and it is not whole, it is half a call.
+fn whole_or_half<T>(
+    source: &ReplySource<'_>,
+    call: Option<T>,
+    at: usize,
+    argument: &str,
+) -> Option<T> {
+    if call.is_none() && source.skip_token(at, &[argument]).is_some() {
+        source.note_half_call();
+    }
+    call
+}
+
+/// Whether a call with an argument begins in a value.
+fn holds_call(raw: &str, call: &str, argument: &str) -> bool {
+    raw.split_once(call).is_some_and(|(_, behind)| behind.contains(argument))
 }
 
 fn without_quotes(name: &str) -> &str {
@@ -203,7 +244,6 @@ pub(super) fn read_function_markup(
     source: &ReplySource<'_>,
     mark: FoundMark<'_>,
 ) -> Option<CallBlock> {
-    const FUNCTION: &str = "<function=";
     let bare = source.rest_at(mark.start).starts_with(FUNCTION);
     let mut at = if bare { mark.start } else { source.skip_space(mark.body) };
     let mut block = CallBlock::begun_at(at);
@@ -238,12 +278,20 @@ fn read_function(
     body: usize,
     repairs: &mut Repairs,
 ) -> Option<(TextCall, usize)> {
-    const PARAMETER: &str = "<parameter=";
-    const PARAMETER_END: &str = "</parameter>";
-    const FUNCTION_END: &str = "</function>";
     let (name, at) = source.read_name(body, &[">"])?;
     let tool = source.tools.find_tool(without_quotes(name))?;
-    let mut at = source.skip_space(at + 1);
+    let at = source.skip_space(at + 1);
+    whole_or_half(source, read_parameters(source, tool, at, repairs), at, PARAMETER)
+}
+
+fn read_parameters(
+    source: &ReplySource<'_>,
+    tool: &str,
+    mut at: usize,
+    repairs: &mut Repairs,
+) -> Option<(TextCall, usize)> {
+    const PARAMETER_END: &str = "</parameter>";
+    const FUNCTION_END: &str = "</function>";
     let mut arguments = Map::new();
     while let Some(start) = source.skip_token(at, &[PARAMETER]) {
         let (key, close) = source.read_name(start, &[">"])?;
@@ -251,12 +299,20 @@ fn read_function(
         let next = [PARAMETER, FUNCTION_END];
         let (raw, end) = match value_before(source, close + 1, PARAMETER_END, &next) {
             // A forgotten tag would swallow the next parameter.
-            Some((raw, end)) if !raw.contains("\n<parameter=") => (raw, end),
+            Some((raw, end))
+                if !raw.contains("\n<parameter=") && !holds_call(raw, FUNCTION, PARAMETER) =>
+            {
+                (raw, end)
+            }
             _ => {
                 repairs.add_repair(Repair::MissingMark);
                 let ends = ["\n<parameter=", "\n</function>", FUNCTION_END];
                 let end = ends.iter().filter_map(|end| source.find_token(close, end)).min()?;
                 let raw = &source.text[close + 1..end];
+                // It would take the next call, too, or a part of it.
+                if raw.contains(FUNCTION) {
+                    return None;
+                }
                 (raw.strip_suffix(PARAMETER_END).unwrap_or(raw), end)
             }
         };
@@ -281,15 +337,26 @@ fn read_function(
 pub(super) fn read_glm(source: &ReplySource<'_>, mark: FoundMark<'_>) -> Option<CallBlock> {
     let (name, at) = source.read_name(source.skip_space(mark.body), &["\n", "<"])?;
     let tool = source.tools.find_tool(name)?;
-    let mut at = source.skip_space(at);
+    let at = source.skip_space(at);
+    whole_or_half(source, read_pairs(source, mark, tool, at), at, ARG_KEY)
+}
+
+/// The call of `tool` whose first `<arg_key>` is at `at`.
+fn read_pairs(
+    source: &ReplySource<'_>,
+    mark: FoundMark<'_>,
+    tool: &str,
+    mut at: usize,
+) -> Option<CallBlock> {
     let mut arguments = Map::new();
-    while let Some(start) = source.skip_token(at, &["<arg_key>"]) {
+    while let Some(start) = source.skip_token(at, &[ARG_KEY]) {
         let (key, end) = source.read_name(start, &["</arg_key>"])?;
         let key = argument_name(key)?;
         let end = source.skip_space(source.skip_token(end, &["</arg_key>"])?);
         let value_at = source.skip_token(end, &["<arg_value>"])?;
-        let next = ["<arg_key>", mark.format.closes[0]];
-        let (raw, end) = value_before(source, value_at, "</arg_value>", &next)?;
+        let next = [ARG_KEY, mark.format.closes[0]];
+        let (raw, end) = value_before(source, value_at, "</arg_value>", &next)
+            .filter(|(raw, _)| !holds_call(raw, mark.format.opens[0], ARG_KEY))?;
         if arguments.insert(key.to_owned(), source.tools.typed_value(tool, key, raw)).is_some() {
             return None;
         }
@@ -357,7 +424,12 @@ fn read_children(
             return None;
         }
         let (_, from, to) = read_element(source, at, &[key])?;
-        let value = source.tools.typed_value(tool, key, &source.text[from..to.min(end)]);
+        let raw = &source.text[from..to.min(end)];
+        // Where the same element begins anew, the end that was found is not that of the first.
+        if raw.contains(&format!("<{key}>")) {
+            return None;
+        }
+        let value = source.tools.typed_value(tool, key, raw);
         if to > end || arguments.insert(key.to_owned(), value).is_some() {
             return None;
         }
@@ -373,9 +445,24 @@ pub(super) fn read_tool_element(
 ) -> Option<CallBlock> {
     let (name, close) = source.read_name(mark.body, &[">"])?;
     let tool = source.tools.find_tool(name).filter(|tool| *tool == name)?;
-    let from = close + 1;
+    let from = source.skip_space(close + 1);
+    let child = source.skip_token(from, &["<"]).and_then(|at| source.read_name(at, &[">"]));
+    let call = read_element_of(source, mark, tool, from);
+    if call.is_none() && child.is_some_and(|(key, _)| source.tools.has_property(tool, key)) {
+        source.note_half_call();
+    }
+    call
+}
+
+/// The element of `tool` whose children are at `from`.
+fn read_element_of(
+    source: &ReplySource<'_>,
+    mark: FoundMark<'_>,
+    tool: &str,
+    from: usize,
+) -> Option<CallBlock> {
     let to = source.find_token(from, &format!("</{tool}>"))?;
-    let arguments = read_children(source, tool, source.skip_space(from), to)?;
+    let arguments = read_children(source, tool, from, to)?;
     let end = to + tool.len() + "</>".len();
     Some(CallBlock::of_one(tool, arguments, mark.start..end, Repairs::default()))
 }

@@ -24,6 +24,7 @@ pub(super) enum Repair {
     OpenThinking,
     Quotation,
     Explained,
+    BehindHalf,
     Unread,
 }
 
@@ -48,6 +49,7 @@ const WORDS: &[(Repair, &str)] = &[
     (Repair::OpenThinking, "thinking that was never closed was taken to end at the call"),
     (Repair::Quotation, "a call that stands word for word in what was read stayed text"),
     (Repair::Explained, "a call that the words around it may only explain stayed text"),
+    (Repair::BehindHalf, "a call behind half a call stayed text, which may be a part of the other"),
     (Repair::Unread, "a reply that takes too long to look through stayed text"),
 ];
 

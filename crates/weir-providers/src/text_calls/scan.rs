@@ -2,10 +2,8 @@
 //!
 //! Not here: how any format is read.
 
-use std::cell::Cell;
-
 use super::begin::open_at;
-use super::block::{CallBlock, ReplySource, looks_for};
+use super::block::{CallBlock, Readers, ReplySource};
 use super::call::CALLS_MAX;
 use super::counted::{self, PlacedBlock, ReplyBody};
 use super::formats::{FORMATS, FoundMark, Place, REACT, TURN_ENDS, TextFormat};
@@ -64,14 +62,17 @@ pub(super) fn find_calls(
     if text.len() > TEXT_BYTES_MAX || tools.is_empty() {
         return unchanged(left_alone);
     }
-    let looks = Cell::new(looks_for(text.len()));
-    let source = ReplySource::new(text, tools, &looks);
+    let readers = Readers::for_length(text.len());
+    let source = ReplySource::new(text, tools, &readers);
     let mut scan = Scan::of(&source);
     scan.run();
-    let Scan { mut blocks, body, .. } = scan;
+    let Scan { mut blocks, body, left_behind_half, .. } = scan;
     if source.is_spent() {
         left_alone.add_repair(Repair::Unread);
         return unchanged(left_alone);
+    }
+    if left_behind_half {
+        left_alone.add_repair(Repair::BehindHalf);
     }
     counted::keep_those_that_count(text, body, &mut blocks);
     let count: usize = blocks.iter().map(|placed| placed.block.calls.len()).sum();
@@ -120,11 +121,21 @@ struct Scan<'s, 'a> {
     source: &'s ReplySource<'a>,
     blocks: Vec<PlacedBlock>,
     body: ReplyBody,
+    /// Half a call was met: what stands behind it may be a part of its arguments, and calls nothing.
+    is_behind_half: bool,
+    /// A whole call was left alone for that.
+    left_behind_half: bool,
 }
 
 impl<'s, 'a> Scan<'s, 'a> {
     fn of(source: &'s ReplySource<'a>) -> Scan<'s, 'a> {
-        Scan { source, blocks: Vec::new(), body: ReplyBody::default() }
+        Scan {
+            source,
+            blocks: Vec::new(),
+            body: ReplyBody::default(),
+            is_behind_half: false,
+            left_behind_half: false,
+        }
     }
 
     fn run(&mut self) {
@@ -137,6 +148,7 @@ impl<'s, 'a> Scan<'s, 'a> {
                         self.body.from = end;
                         // Of thinking that has lost its beginning, the calls were found already.
                         self.blocks.clear();
+                        (self.is_behind_half, self.left_behind_half) = (false, false);
                     }
                     continue;
                 }
@@ -157,6 +169,7 @@ impl<'s, 'a> Scan<'s, 'a> {
             };
             let line_start = walk.is_line_start(text, at);
             let Some((block, format)) = read_at(self.source, at, line_start) else {
+                self.is_behind_half |= self.source.is_half_call();
                 walk.step_over(text, at);
                 continue;
             };
@@ -185,6 +198,10 @@ impl<'s, 'a> Scan<'s, 'a> {
             && (is_quoted_before(self.source.text, start, self.blocks.last())
                 || (place == Place::Lines && has_words_behind(self.source, core_end)));
         if is_quoted || self.is_left_out(start) {
+            return core_end;
+        }
+        if self.is_behind_half {
+            self.left_behind_half = true;
             return core_end;
         }
         let mut placed = PlacedBlock { start, core_end, block, format, place };
@@ -244,6 +261,7 @@ fn read_at(
     is_line_start: bool,
 ) -> Option<(CallBlock, &'static TextFormat)> {
     let rest = source.rest_at(at);
+    source.begin_mark();
     FORMATS.iter().find_map(|format| {
         if (format.place == Place::Ending && !is_line_start) || rest.is_empty() {
             return None;

@@ -54,7 +54,8 @@ pub(super) fn close_tag(
     source.close_block(at, closes, repairs)
 }
 
-/// A block whose closing mark says where it ends, though a bracket is still open there.
+/// A block whose closing mark says where it ends, though a bracket is still open there. Where such a block opens
+/// within this one, it is half a call: the inner one may be a text of its arguments.
 fn read_open(
     source: &ReplySource<'_>,
     body: usize,
@@ -66,11 +67,14 @@ fn read_open(
         .iter()
         .filter_map(|close| Some((source.find_token(body, close)?, *close)))
         .min_by_key(|(at, _)| *at)?;
-    let (calls, read_to) =
-        source.calls_until(body..end, OpenEnd::Marked, Sure::Marked, &mut repairs)?;
-    if !source.text[read_to..end].trim().is_empty() {
-        return None;
+    let read = source.calls_until(body..end, OpenEnd::Marked, Sure::Marked, &mut repairs);
+    let read = read.filter(|(_, read_to)| source.text[*read_to..end].trim().is_empty());
+    let inside = &source.text[body..end];
+    let holds_another = || format.opens.iter().any(|open| inside.contains(*open));
+    if read.is_none() && inside.starts_with(['{', '[']) && holds_another() {
+        source.note_half_call();
     }
+    let (calls, _) = read?;
     Some(CallBlock { end: end + close.len(), calls, repairs })
 }
 

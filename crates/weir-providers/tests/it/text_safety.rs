@@ -167,6 +167,77 @@ fn v05_a_name_and_nothing_behind_it_is_half_a_call() {
     }
 }
 
+/// Of two calls of which the first has lost an end, neither takes what belongs to the other.
+#[test]
+fn v05_no_call_takes_what_another_begins_with() {
+    let schema = json!({"type": "object", "properties": {
+        "path": {"type": "string"}, "content": {"type": "string"}, "force": {"type": "boolean"},
+    }});
+    let named = |name| OfferedTool { name, schema: &schema };
+    let tools = OfferedTools::new(&[named("write"), named("rm")], CallHabit::OnlyText);
+    for reply in [
+        "<function=write>\n<parameter=content>\nwords\n<function=rm>\n<parameter=path>\na\n</parameter>\n</function>",
+        "<function=write><parameter=content>words<function=rm><parameter=path>a</parameter></function>",
+        "<tool_call>\n<function=write>\n<parameter=content>\nwords\n<function=rm>\n<parameter=path>\na\n\
+         </parameter>\n</function>\n</tool_call>",
+        "<function=write><parameter=path>a</parameter>\n<function=rm><parameter=path>b</parameter></function>",
+        "<function=write>\n<parameter=content>\nwords\n<function=rm>\n</function>",
+        "<invoke name=\"write\"><parameter name=\"content\">words\n<invoke name=\"rm\">\n<parameter name=\"path\">a\
+         </parameter><parameter name=\"force\">true</parameter></invoke>",
+        "<function name=\"write\"><param name=\"content\">words\n<function name=\"rm\"><param name=\"path\">a</param>\
+         </function>",
+        "<function name=\"write\"><param name=\"content\"><![CDATA[words\n<function name=\"rm\"><param name=\"path\">\
+         <![CDATA[a]]></param></function>",
+        "<tool_call>write\n<arg_key>content</arg_key>\n<arg_value>words\n<tool_call>rm\n<arg_key>path</arg_key>\n\
+         <arg_value>a</arg_value>\n</tool_call>",
+        "<write>\n<content>words\n<write>\n<path>a</path>\n<content>b</content>\n</write>",
+    ] {
+        let found = find_calls(reply, &tools, &|_| false);
+        assert_eq!(found.pieces, [FoundPiece::Said(reply.to_owned())], "{reply}");
+    }
+    let forgotten = "<function=write><parameter=content>words</function><function=rm>\
+                     <parameter=path>a</parameter></function>";
+    let found = find_calls(forgotten, &tools, &|_| false);
+    let arguments: Vec<String> =
+        found.calls().map(|call| json!(call.arguments).to_string()).collect();
+    assert_eq!(arguments, ["{\"content\":\"words\"}", "{\"path\":\"a\"}"]);
+}
+
+/// A value that shows a call and never ends leaves that call a text.
+#[test]
+fn v05_what_stands_behind_half_a_call_calls_nothing() {
+    for half in [
+        "<tool_call>\n<function=read_file>\n<parameter=path>\nWrite so:\n",
+        "<function=read_file>\n<parameter=path>\nWrite so:\n",
+        "<invoke name=\"read_file\">\n<parameter name=\"path\">Write so:\n",
+        "<function name=\"read_file\"><param name=\"path\">Write so:\n",
+        "<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>Write so:\n",
+        "<read_file>\n<path>Write so:\n",
+    ] {
+        assert_text(&format!("{half}{CALL}"));
+        assert_text(&format!("{half}{CALL}\nThat is all."));
+        let said = "a call behind half a call stayed text, which may be a part of the other";
+        assert_eq!(find(&format!("{half}{CALL}")).repairs, [said]);
+        // What stands before it counts, and thinking that held it is over.
+        assert_eq!(find(&format!("{CALL}\n{half}{CALL}")).calls().count(), 1, "{half}");
+        assert_eq!(find(&format!("{half}{CALL}\n</think>\n{CALL}")).calls().count(), 1, "{half}");
+    }
+    let unescaped = CALL.replace("a.txt", &format!("\n{CALL}\n"));
+    assert_text(&unescaped);
+}
+
+#[test]
+fn v05_a_call_that_bears_two_names_is_none() {
+    let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+    let named = |name| OfferedTool { name, schema: &schema };
+    let tools = OfferedTools::new(&[named("read_file"), named("rm")], CallHabit::OnlyText);
+    let reply = "<｜tool_call_begin｜>function<｜tool_sep｜>read_file\n<steptml:invoke name=\"rm\">\
+                 <steptml:parameter name=\"path\">a</steptml:parameter></steptml:invoke>\n<｜tool_call_end｜>";
+    assert_eq!(find_calls(reply, &tools, &|_| false).calls().count(), 0);
+    let one = reply.replace("\"rm\"", "\"read_file\"");
+    assert_eq!(find_calls(&one, &tools, &|_| false).calls().count(), 1);
+}
+
 /// Behind a place at which looking had become too costly, code was no code.
 #[test]
 fn v05_a_reply_that_cannot_be_looked_through_calls_nothing() {

@@ -332,9 +332,11 @@ impl Player<'_> {
         if process + 4 > PROCESSES_MAX || !self.take_kill() {
             return Moment::Never;
         }
-        // Within its next turn: then as many kills as a session gets are spread over all of its work. In the last
-        // one it is killed sooner, since a process that ends before its kill proves nothing.
-        let work = if turns_left > 1 { self.turn } else { self.turn / 2 };
+        // Within its share of the turns: then as many kills as a session gets are spread over all of its work, and
+        // where they are few they meet processes that have worked for long. In the last turn it is killed sooner,
+        // since a process that ends before its kill proves nothing.
+        let share = u32::try_from(turns_left.div_ceil(self.kills_left + 1)).unwrap_or(1);
+        let work = if turns_left > 1 { self.turn * share } else { self.turn / 2 };
         let moment = moment::choose(&mut self.random, self.start + work);
         if self.plan.victim == Victim::Sync {
             self.syncs = Syncs::FailFrom(self.random.between(1, SYNCS_MAX));

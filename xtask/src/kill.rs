@@ -40,7 +40,7 @@ mod victim;
 mod work;
 
 use crate::database::DatabaseServer;
-use crate::database::own::OwnServer;
+use crate::database::own::{OwnServer, ServerSyncs};
 use plan::{Plan, PlanArgs, StoreKind};
 use random::Random;
 use tally::Tally;
@@ -245,7 +245,9 @@ pub(crate) fn kill(root: &Path, args: KillArgs) -> anyhow::Result<ExitCode> {
     }
     // A server of our own ends with this thread, which is the program's.
     let (own, databases) = match plans.iter().any(|plan| plan.store == StoreKind::Postgres) {
-        true => OwnServer::start_or_find().map(|(own, server)| (own, Some(server)))?,
+        true => {
+            OwnServer::start_or_find(ServerSyncs::None).map(|(own, server)| (own, Some(server)))?
+        }
         false => (None, None),
     };
     let seed = args.seed.unwrap_or_else(Random::seed_from_clock);

@@ -18,11 +18,21 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Whom PostgreSQL agrees to run as where root starts it.
 const NOBODY: u32 = 65_534;
 
+/// What becomes of the syncs of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServerSyncs {
+    /// They are waited for: what it takes is measured.
+    Real,
+    /// There are none. A signal leaves the page cache alone: what waits for a disk proves nothing more then.
+    None,
+}
+
 /// A server on a port of this machine. Dropping it ends it and removes what it kept.
 pub(crate) struct OwnServer {
     folder: tempfile::TempDir,
     programs: PathBuf,
     port: u16,
+    syncs: ServerSyncs,
     child: Option<Child>,
 }
 
@@ -31,7 +41,7 @@ impl OwnServer {
     ///
     /// # Errors
     /// It cannot be made or does not answer.
-    fn start() -> anyhow::Result<Option<OwnServer>> {
+    fn start(syncs: ServerSyncs) -> anyhow::Result<Option<OwnServer>> {
         let Some(programs) = programs() else { return Ok(None) };
         let folder = tempfile::tempdir()?;
         if rustix::process::geteuid().is_root() {
@@ -46,7 +56,7 @@ impl OwnServer {
         let said = String::from_utf8_lossy(&made.stderr);
         ensure!(made.status.success(), "initdb: {}", said.trim());
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let mut server = OwnServer { folder, programs, port, child: None };
+        let mut server = OwnServer { folder, programs, port, syncs, child: None };
         server.go_on()?;
         Ok(Some(server))
     }
@@ -55,11 +65,13 @@ impl OwnServer {
     ///
     /// # Errors
     /// There is none.
-    pub(crate) fn start_or_find() -> anyhow::Result<(Option<OwnServer>, DatabaseServer)> {
+    pub(crate) fn start_or_find(
+        syncs: ServerSyncs,
+    ) -> anyhow::Result<(Option<OwnServer>, DatabaseServer)> {
         if let Some(named) = DatabaseServer::named()? {
             return Ok((None, named));
         }
-        match OwnServer::start()? {
+        match OwnServer::start(syncs)? {
             Some(own) => {
                 let server = own.server();
                 Ok((Some(own), server))
@@ -85,12 +97,15 @@ impl OwnServer {
     /// Called by the thread that lives as long as the server is wanted: it ends with that thread.
     fn go_on(&mut self) -> anyhow::Result<()> {
         let folder = self.folder.path();
+        let fsync = match self.syncs {
+            ServerSyncs::Real => "fsync=on",
+            ServerSyncs::None => "fsync=off",
+        };
         let child = unprivileged(&self.programs.join("postgres"), folder)
             .arg("-D")
             .arg(folder.join("data"))
             .args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"])
-            // A signal leaves the page cache alone: what waits for a disk proves nothing more here.
-            .args(["-c", "fsync=off", "-k"])
+            .args(["-c", fsync, "-k"])
             .arg(folder)
             .args(["-p", &self.port.to_string()])
             .spawn()

@@ -32,7 +32,7 @@ use super::random::Random;
 use super::work::Work;
 use super::{FINDINGS_SHOWN, Fault, Finding, check as kill_check, journal};
 use crate::database::Database;
-use crate::database::own::OwnServer;
+use crate::database::own::{OwnServer, ServerSyncs};
 use crate::served::person::Person;
 use fault::{Disturbance, FaultKind};
 use replica::Replicas;
@@ -103,7 +103,7 @@ struct Sums {
 pub(crate) fn cluster(root: &Path, args: ClusterArgs) -> anyhow::Result<ExitCode> {
     let binary = super::find_binary(root, args.binary)?;
     let seed = args.seed.unwrap_or_else(Random::seed_from_clock);
-    let (mut own, server) = OwnServer::start_or_find()?;
+    let (mut own, server) = OwnServer::start_or_find(ServerSyncs::None)?;
     let database = server.create(&format!("weir_cluster_{}_{seed}", std::process::id()))?;
     let folder = tempfile::Builder::new()
         .prefix(&format!("cluster-{seed}-"))

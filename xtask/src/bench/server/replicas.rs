@@ -24,7 +24,7 @@ use super::super::figures::Row;
 use super::super::house::House;
 use super::super::model::{Model, Reply, Script};
 use super::served::Served;
-use crate::database::own::OwnServer;
+use crate::database::own::{OwnServer, ServerSyncs};
 use crate::database::{self, Database};
 use crate::served::person::Person;
 
@@ -65,7 +65,7 @@ struct Throughput {
 /// # Errors
 /// There is no PostgreSQL, or a server refuses something.
 pub(in crate::bench) fn rows(house: &House) -> anyhow::Result<Vec<Row>> {
-    let (_own, server) = OwnServer::start_or_find()?;
+    let (_own, server) = OwnServer::start_or_find(ServerSyncs::Real)?;
     let database = server.create(&format!("weir_replicas_{}", std::process::id()))?;
     let script: Script = Arc::new(|_| {
         std::thread::sleep(THINKS);

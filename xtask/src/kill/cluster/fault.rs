@@ -32,7 +32,7 @@ pub(super) enum FaultKind {
     Slow,
     /// Nothing arrives for longer than a lease, and nobody is told.
     Silence,
-    /// The database ends as if its power was lost, and comes back.
+    /// The database ends at once, without tidying up, and comes back.
     Restart,
     /// Its wall clock is set, and stays wrong until it is set again.
     Clock,

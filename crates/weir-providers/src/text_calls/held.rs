@@ -105,7 +105,7 @@ impl SafeLook<'_, '_> {
                     self.is_frozen = true;
                     None
                 }
-                Stop::Literal(end) => {
+                Stop::Literal { end, .. } => {
                     self.region_end = end.unwrap_or(self.region_end);
                     self.is_frozen |= end.is_none();
                     None

@@ -9,7 +9,7 @@ use super::counted::{self, PlacedBlock, ReplyBody};
 use super::formats::{FORMATS, FoundMark, Place, REACT, TURN_ENDS, TextFormat};
 use super::offered::{CallHabit, OfferedTools};
 use super::repair::{Repair, Repairs};
-use super::walk::{CODE_INDENT, Stop, Walk};
+use super::walk::{CODE_INDENT, Stop, Walk, ends_thinking};
 use super::{FoundCalls, FoundPiece, TEXT_BYTES_MAX, fence};
 
 /// What is left over behind calls when a model mixes two formats up.
@@ -161,10 +161,16 @@ impl<'s, 'a> Scan<'s, 'a> {
                 Stop::Fence(at, fence) => {
                     if let Some((block, format, place)) = fence::read_fence(self.source, &fence) {
                         walk.at = self.place_block(at, block, format, place);
+                    } else if !fence.is_closed {
+                        self.drop_thought_before(at);
                     }
                     continue;
                 }
-                Stop::Literal(_) | Stop::Span { .. } => continue,
+                Stop::Literal { start, end: None } => {
+                    self.drop_thought_before(start);
+                    continue;
+                }
+                Stop::Literal { .. } | Stop::Span { .. } => continue,
                 Stop::Mark(at) => at,
             };
             let line_start = walk.is_line_start(text, at);
@@ -177,6 +183,14 @@ impl<'s, 'a> Scan<'s, 'a> {
             if walk.at == text.len() || self.blocks.len() > CALLS_MAX {
                 break;
             }
+        }
+    }
+
+    /// Of what begins at `at` and never ends nothing calls. Where thinking ends in it that has lost its beginning,
+    /// the calls before it were thought.
+    fn drop_thought_before(&mut self, at: usize) {
+        if ends_thinking(self.source.rest_at(at)) {
+            self.blocks.clear();
         }
     }
 

@@ -33,7 +33,10 @@ pub(super) enum Stop<'a> {
     /// Thinking begins here and never ends.
     OpenThought(usize),
     /// A literal, and where it ends; without an end it is all that follows.
-    Literal(Option<usize>),
+    Literal {
+        start: usize,
+        end: Option<usize>,
+    },
     Fence(usize, Fence<'a>),
     /// Inline code, or backticks that nothing closes.
     Span {
@@ -80,7 +83,7 @@ impl Walk {
             if rest.starts_with(LITERAL.0) {
                 let end = source.find_token(at, LITERAL.1).map(|end| end + LITERAL.1.len());
                 self.at = end.unwrap_or(source.text.len());
-                return Some(Stop::Literal(end));
+                return Some(Stop::Literal { start: at, end });
             }
             if let Some(fence) = self.fence_here(source, at) {
                 self.at = fence.end;
@@ -139,6 +142,13 @@ impl Walk {
         let indent = before.iter().rev().take(CODE_INDENT).take_while(|b| **b == b' ').count();
         indent < CODE_INDENT && matches!(before.iter().nth_back(indent), None | Some(b'\n'))
     }
+}
+
+/// Whether thinking ends in `text` that did not begin there.
+pub(super) fn ends_thinking(text: &str) -> bool {
+    THINKING
+        .iter()
+        .any(|(open, close)| text.find(close).is_some_and(|end| !text[..end].contains(open)))
 }
 
 fn behind_indent(text: &str, at: usize) -> usize {

@@ -121,6 +121,13 @@ fn v05_words_that_were_told_end_no_reply() {
 fn v05_thinking_that_lost_its_beginning_calls_nothing() {
     assert_text(&format!("I could call:\n{CALL}\nBut no.\n</think>\nThe sum is 3."));
     assert_text(&format!("First.\n{CALL}\n<tool_response>\n1\n</tool_response>\n</think>\nDone."));
+    for open in ["<![CDATA[", "```", "```xml"] {
+        assert_text(&format!(
+            "I could call:\n{CALL}\nor write\n{open}\nx\n</think>\nThe sum is 3."
+        ));
+        let whole = format!("{CALL}\nand\n{open}\n<think>x</think>\nThe sum is 3.");
+        assert_eq!(find(&whole).calls().count(), 1, "{open}");
+    }
     let found = find(&format!("Let me see.\n{CALL}\n</think>\nI look.\n{CALL}"));
     assert_eq!(found.calls().count(), 1);
 }

@@ -618,7 +618,9 @@ impl Session {
     /// Whether it runs, waits for a person, or rests.
     pub fn status(&self) -> SessionStatus {
         let Some(run) = &self.run else { return SessionStatus::Idle };
-        if run.cancel.is_some() || matches!(run.phase, RunPhase::Ending(..)) {
+        // The end of a run that is paused may wait until it goes on.
+        let ends = matches!(run.phase, RunPhase::Ending(..)) && run.paused.is_none();
+        if run.cancel.is_some() || ends {
             return SessionStatus::Stopped;
         }
         let Some(turn) = &self.turn else { return SessionStatus::Streaming };

@@ -65,7 +65,8 @@ impl Session {
                 .limits
                 .budget_tokens
                 .map(|max| max.saturating_sub(run.usage.total_tokens())),
-            run_timeout_ms: limits::run_deadline(self).map(|until| until.ms_since(now)),
+            run_timeout_ms: limits::run_deadline(self)
+                .map(|until| until.ms_since(self.run_clock(now))),
             link_bits,
         };
         let granted: Vec<BudgetShare> = self

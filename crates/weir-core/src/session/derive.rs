@@ -50,7 +50,9 @@ pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
         return settle_cancelled_run(session, run);
     }
     if let RunPhase::Ending(status, error) = &run.phase {
-        return Some(finish_run(session, run, *status, error.clone()));
+        // Its end would begin the next run with what was said meanwhile.
+        let begins = run.paused.is_some() && leaves_inputs(*status) && !session.queue.is_empty();
+        return (!begins).then(|| finish_run(session, run, *status, error.clone()));
     }
     limits::overtime_fact(session, now).or_else(|| match &run.phase {
         RunPhase::Look | RunPhase::Verify | RunPhase::Remember | RunPhase::Ending(..) => None,
@@ -387,6 +389,11 @@ fn settle_call(session: &Session, call: &CallState, by: &str, text: &str) -> Opt
     }
 }
 
+/// Whether what was said and not yet taken is left to the next run by one that ends so.
+fn leaves_inputs(status: RunStatus) -> bool {
+    matches!(status, RunStatus::Completed | RunStatus::NeedsInput)
+}
+
 /// The end of a run. What was said and not yet taken is given back first, unless the next run can
 /// take it (L12).
 fn finish_run(
@@ -395,8 +402,7 @@ fn finish_run(
     status: RunStatus,
     error: Option<String>,
 ) -> Event {
-    let goes_on = matches!(status, RunStatus::Completed | RunStatus::NeedsInput);
-    if let Some(untaken) = session.queue.front().filter(|_| !goes_on) {
+    if let Some(untaken) = session.queue.front().filter(|_| !leaves_inputs(status)) {
         return InputWithdrawn { input: untaken.input }.into();
     }
     // What nobody could answer decides the outcome, whatever else was achieved (C2).

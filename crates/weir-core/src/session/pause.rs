@@ -51,6 +51,12 @@ impl Session {
         begins && self.paused_by().is_some()
     }
 
+    /// The moment to which the run's wall time has come at `now`: that of a paused run stands still.
+    pub(super) fn run_clock(&self, now: Timestamp) -> Timestamp {
+        let pause = self.run.as_ref().and_then(|run| run.paused.as_ref());
+        pause.map_or(now, |pause| pause.since.min(now))
+    }
+
     /// Pausing it, where that changes anything.
     pub(super) fn pause_fact(&self, by: String) -> Option<Event> {
         let run = self.run.as_ref()?;

@@ -19,6 +19,12 @@ fn tell(session: &mut Session, now: Timestamp, command: PersonCommand) -> Vec<Ev
     session.handle(now, SessionInput::Command(command.sent_by("ada")))
 }
 
+fn say(session: &mut Session, words: &str) -> Vec<Event> {
+    let content = vec![MessageBlock::text(words)];
+    let said = PersonMessage { content, ..PersonMessage::default() };
+    tell(session, START, said.into())
+}
+
 fn answer(session: &mut Session, answer: EffectAnswer) -> Vec<Event> {
     session.handle(START, SessionInput::Answer(answer))
 }
@@ -31,9 +37,7 @@ fn begun_session(run_timeout_ms: Option<u64>) -> Session {
     let open =
         SessionCommand::Open { engine: "test".into(), config: Arc::new(config), parent: None };
     session.handle(START, SessionInput::Command(open));
-    let content = vec![MessageBlock::text("Look.")];
-    let said = PersonMessage { content, ..PersonMessage::default() };
-    tell(&mut session, START, said.into());
+    say(&mut session, "Look.");
     session
 }
 
@@ -52,8 +56,12 @@ fn prepared() -> EffectAnswer {
 fn replied() -> EffectAnswer {
     let (tool, arguments) = ("read_file".into(), r#"{"path":"a"}"#.into());
     let call = ReplyCall { wire_id: "w1".into(), tool, arguments, seal: None };
-    let (blocks, usage) = (vec![ReplyBlock::Call(call)], Usage::default());
-    let reply = ModelReply::Whole { blocks, stop: StopReason::Calls, usage, repairs: Vec::new() };
+    reply_of(ReplyBlock::Call(call), StopReason::Calls)
+}
+
+fn reply_of(block: ReplyBlock, stop: StopReason) -> EffectAnswer {
+    let (blocks, usage) = (vec![block], Usage::default());
+    let reply = ModelReply::Whole { blocks, stop, usage, repairs: Vec::new() };
     EffectAnswer::Replied { turn: TurnId(1), reply, images: Vec::new(), jitter: 0, streamed: 0 }
 }
 
@@ -123,4 +131,42 @@ fn r5_pausing_is_told_once_and_ending_the_run_ends_it() {
     assert_eq!(end.status, RunStatus::Cancelled);
     assert_eq!(session.paused_by(), None);
     assert!(tell(&mut session, START, PersonCommand::Pause).is_empty(), "no run is on");
+}
+
+#[test]
+fn r5_what_was_said_meanwhile_begins_no_run_until_the_paused_one_goes_on() {
+    let mut session = begun_session(None);
+    see(&mut session);
+    answer(&mut session, prepared());
+    tell(&mut session, START, PersonCommand::Pause);
+    say(&mut session, "And more.");
+    let last = ReplyBlock::Said(MessageBlock::text("Done."));
+    let facts = answer(&mut session, reply_of(last, StopReason::End));
+    assert!(matches!(facts.as_slice(), [Event::ModelReplied(_)]), "{facts:?}");
+    assert_eq!((session.paused_by(), session.todo()), (Some("ada"), Vec::new()));
+    // With nothing that waits it ends, whoever goes on; and whoever ends it ends it.
+    let withdraw = PersonCommand::Withdraw { input: InputId(2) };
+    for (command, status) in
+        [(withdraw, RunStatus::Completed), (PersonCommand::Cancel, RunStatus::Cancelled)]
+    {
+        let facts = tell(&mut session.clone(), START, command);
+        let Some(Event::RunFinished(end)) = facts.last() else { panic!("{facts:?}") };
+        assert_eq!(end.status, status);
+    }
+    let facts = tell(&mut session, START, PersonCommand::Resume);
+    let [Event::RunResumed(_), Event::RunFinished(end), Event::RunStarted(_)] = facts.as_slice()
+    else {
+        panic!("{facts:?}")
+    };
+    assert_eq!(end.status, RunStatus::Completed);
+    assert_eq!(begins(&session), [Effect::Look]);
+}
+
+#[test]
+fn r5_an_agent_that_is_begun_anew_in_a_paused_run_has_the_time_that_was_left() {
+    let mut session = begun_session(Some(1_000));
+    let after = |ms: u64| START.plus_ms(ms);
+    tell(&mut session, after(400), PersonCommand::Pause);
+    let share = session.agent_share(CallId(1), after(90_000));
+    assert_eq!(share.run_timeout_ms, Some(600));
 }

@@ -210,7 +210,7 @@ impl<A: SessionAccess> SessionHost<A> {
             if let Some(found) = view.read_state(&settled) {
                 return Ok(TellOutcome::Found { found, at_rest: false });
             }
-            let told = match self.access.take_up(&top).await? {
+            let told = match self.find_place(&top, &sent.command).await? {
                 SessionPlace::Here(live) if top == sent.session || asks_above(&live, sent) => {
                     *view = SessionView::Live(live.clone());
                     self.tell_live(&live, sent, view, &settled).await?
@@ -231,6 +231,20 @@ impl<A: SessionAccess> SessionHost<A> {
             view.catch_up(self.parts.store.as_ref()).await?;
         }
         Ok(TellOutcome::Restless)
+    }
+
+    /// Where the session runs; one that nobody runs is taken up. Not to pause its run: what that owes would
+    /// begin before it hears of it, so it is written into the journal, and the run begins nothing (R5).
+    async fn find_place(
+        &self,
+        top: &SessionId,
+        command: &PersonCommand,
+    ) -> Result<SessionPlace, A::Error> {
+        let rests = self.access.find_live(top).is_none();
+        if rests && matches!(command, PersonCommand::Pause) {
+            return Ok(SessionPlace::Nowhere);
+        }
+        self.access.take_up(top).await
     }
 
     /// To the loop in this process. `None`: the session went down meanwhile.

@@ -191,6 +191,16 @@ async fn command_of(case: &Case, program: &Arc<Program>) -> PersonCommand {
     command
 }
 
+/// Whether it is written into the journal of a session that nobody runs: by a program that takes none up, and
+/// by any that pauses a run.
+fn is_written(case: &Case, setting: Setting) -> bool {
+    match setting {
+        Setting::NobodyOffline => true,
+        Setting::NobodyTakenUp => case.name == "pause",
+        Setting::ThisProgram | Setting::OtherProgram => false,
+    }
+}
+
 /// Tells it in one setting. Its fact stands in the journal once more than before, no letter is left,
 /// and whoever told it heard what everybody hears.
 async fn tell_in(place: &Place, case: &Case, setting: Setting) {
@@ -204,9 +214,7 @@ async fn tell_in(place: &Place, case: &Case, setting: Setting) {
     let after = count_facts(case, machine.store().as_ref()).await;
     assert_eq!(after, before + usize::from(case.fact.is_some()), "{what}: {told:?}");
     let expected = match case.shows {
-        Shows::Found => {
-            TellOutcome::Found { found: (), at_rest: setting == Setting::NobodyOffline }
-        }
+        Shows::Found => TellOutcome::Found { found: (), at_rest: is_written(case, setting) },
         Shows::TakenIn => TellOutcome::TakenIn,
     };
     assert_eq!(told, expected, "{what}");

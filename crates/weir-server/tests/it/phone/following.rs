@@ -111,6 +111,30 @@ async fn r5_a_telephone_pauses_one_session_over_a_kill_and_lets_it_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r5_pausing_a_run_that_nobody_has_begins_nothing_of_it() {
+    let setting = Setting::start(WRITES, None).await;
+    let phone = setting.served.telephone("Pixel").await;
+    let run = setting.served.house.start(&["run", "--ask-elsewhere", "Write it"]);
+    let session = setting.asked_at_a_terminal();
+    run.kill();
+    // The call may run by now: whoever takes the session up runs it.
+    let house = &setting.served.house;
+    let listed = house.json(&["approvals", "list", "--json"]);
+    let approval = listed["approvals"][0]["approval"].as_str().expect("it is asked").to_owned();
+    house.ok(&["approvals", "answer", &approval, "once"]);
+    let deed = |deed: &str| format!("/api/v1/sessions/{session}/{deed}");
+    let (status, paused) = phone.api("POST", &deed("pause"), None).await;
+    assert_eq!((status, &paused["by"]), (200, &json!(BY)), "{paused}");
+    let facts = setting.admin.facts(&session).await;
+    assert_eq!(facts.last().map(|fact| &fact["kind"]), Some(&json!("run.paused")), "{facts:#?}");
+    assert!(!setting.is_written());
+    let (status, resumed) = phone.api("POST", &deed("resume"), None).await;
+    assert_eq!((status, &resumed["paused"]), (200, &json!(false)), "{resumed}");
+    phone.until_status(&session, "completed").await;
+    assert!(setting.is_written());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r5_the_command_line_lets_go_on_what_a_telephone_paused() {
     let setting = Setting::start(WRITES, None).await;
     let phone = setting.served.telephone("Pixel").await;

@@ -260,11 +260,7 @@ impl ServerSessions {
         request: SessionRequest<'_>,
         by: String,
     ) -> HandlerResult<String> {
-        if child::parent_of(request.session).is_some() {
-            return Err(ProblemDetails::bad_request(
-                "a sub-agent pauses with the session above it; pause that",
-            ));
-        }
+        refuse_sub_agent(request.session)?;
         let no_run = || ProblemDetails::conflict("no run is on that could be paused");
         let mut opened = OpenedCommand::open(request, by, PersonCommand::Pause).await?;
         let Some(run) = opened.view.read_state(|state| state.run) else { return Err(no_run()) };
@@ -279,12 +275,13 @@ impl ServerSessions {
     /// Lets the run go on that was paused. `false`: it was not paused.
     ///
     /// # Errors
-    /// No such session, or it cannot be reached.
+    /// No such session, it is a sub-agent's, or it cannot be reached.
     pub(crate) async fn resume_run(
         &self,
         request: SessionRequest<'_>,
         by: String,
     ) -> HandlerResult<bool> {
+        refuse_sub_agent(request.session)?;
         let mut opened = OpenedCommand::open(request, by, PersonCommand::Resume).await?;
         if opened.view.read_state(|state| state.paused.is_none()) {
             return Ok(false);
@@ -557,6 +554,16 @@ impl<'a> OpenedCommand<'a> {
     }
 }
 
+/// A sub-agent is paused with the session above it, and goes on with that alone.
+fn refuse_sub_agent(session: &SessionId) -> HandlerResult<()> {
+    match child::parent_of(session) {
+        Some((parent, _)) => Err(ProblemDetails::bad_request(format!(
+            "a sub-agent pauses and goes on with the session above it, {parent}"
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn check_input(name: &str, saying: &NewInput) -> HandlerResult<()> {
     if name.is_empty() || name.chars().count() > CLIENT_ID_CHARS_MAX {
         let why = format!("client_id has 1 to {CLIENT_ID_CHARS_MAX} characters");
@@ -626,4 +633,21 @@ async fn keep_rules(
     Some(format!(
         "It is allowed for this session alone: the rule could not be kept for the project ({error})"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_core::ids::CallId;
+
+    use super::*;
+
+    #[test]
+    fn r5_a_sub_agent_is_paused_and_goes_on_with_the_session_above_it_alone() {
+        let top = SessionId::new("s");
+        assert!(refuse_sub_agent(&top).is_ok());
+        let agent = child::child_session_id(&top, CallId(1));
+        let refused = refuse_sub_agent(&agent).expect_err("it is a sub-agent's");
+        assert_eq!(refused.status, 400);
+        assert!(refused.detail.ends_with("the session above it, s"), "{}", refused.detail);
+    }
 }

@@ -12,8 +12,12 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+
+/// Between two looks whether all that was traced is read.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// A section of constants in the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,9 +138,13 @@ impl ReadTrace {
         let reader: JoinHandle<std::io::Result<BTreeSet<u64>>> =
             thread::spawn(move || Ok(addresses_in(BufReader::new(File::open(fifo)?), &map)));
         let ran = run();
-        // Where nothing was started nobody has opened the other end, and the reader would wait for ever.
+        // Where nothing was started nobody has opened the other end, and the reader would wait for ever. It may
+        // not be there yet either: then there is nothing to open, and it is tried again.
         const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-        drop(OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(&self.fifo));
+        while !reader.is_finished() {
+            drop(OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(&self.fifo));
+            thread::sleep(LOOK_AGAIN);
+        }
         let read = reader.join().map_err(|_| anyhow::anyhow!("reading the trace panicked"))??;
         ran?;
         Ok(read)

@@ -16,7 +16,7 @@ pub(crate) mod exit {
     pub(crate) const LIMIT: u8 = 3;
     /// Needs a person.
     pub(crate) const PERSON: u8 = 4;
-    /// Refused because Weir is paused.
+    /// Refused because Weir is paused, or the run that was to be resumed.
     pub(crate) const PAUSED: u8 = 5;
     /// Cancelled by SIGINT; SIGTERM is 143.
     pub(crate) const INTERRUPTED: u8 = 130;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use weir_core::event::{CancelCause, Event, RunFinished, RunStatus};
 use weir_core::ids::SessionId;
-use weir_core::session::child;
+use weir_core::session::{Session, child};
 use weir_core::view::transcript::Transcript;
 use weir_engine::attach::PromptInput;
 use weir_engine::engine::{Engine, EngineError, SessionHandle, SessionOptions};
@@ -165,12 +165,7 @@ async fn resume_session(
     let session = fold::load_session(store.as_ref(), &id).await?;
     // What a person was asked before the program went away is put to them again.
     let open = list_open_requests(store.as_ref(), &session).await?;
-    if let Some(by) = session.paused_by() {
-        let by = single_visible_line(by);
-        terminal::err_message(&format!(
-            "the run was paused by {by}; `weir release --session {id}` lets it go on"
-        ));
-    }
+    tell_run_pause(&session, asks)?;
     let kept = session.config().ok_or_else(|| usage(format!("{id} was never opened")))?.clone();
     let prompt = input::read_optional_prompt(args)?;
     let rests = session.run().is_none() && session.queued_inputs().is_empty();
@@ -206,6 +201,19 @@ async fn resume_session(
     RunInProgress { engine, handle, workspace, known, seen, open, shown, asks, by }
         .run_to_end(&there, saying)
         .await
+}
+
+/// Says that the run of a session is paused. Where nobody is there to let it go on, it is not waited for (C2).
+fn tell_run_pause(session: &Session, asks: ApprovalAnswerer) -> anyhow::Result<()> {
+    let Some(by) = session.paused_by() else { return Ok(()) };
+    let (by, id) = (single_visible_line(by), session.id());
+    let why = format!("the run was paused by {by}; `weir release --session {id}` lets it go on");
+    if asks.is_attended() {
+        terminal::err_message(&why);
+        return Ok(());
+    }
+    let why = format!("{why}. Nothing was run; then `weir run --resume {id}` continues it");
+    Err(failure_with_status(exit::PAUSED, why))
 }
 
 /// A run under way.

@@ -162,6 +162,27 @@ fn c2_a_headless_resume_never_hangs_over_an_open_approval() {
 }
 
 #[test]
+fn r5_a_headless_resume_of_a_paused_run_says_who_paused_it_and_does_not_wait() {
+    let house = house(APPENDS);
+    let run = start(&house, &["append"]);
+    let open = asked(&house, &[]);
+    let (id, session) = (text(&open["approval"]), text(&open["session"]));
+    run.kill();
+    let told = house.ok(&["pause", "--session", &session]);
+    assert!(told.contains("is paused by ") && !told.contains("(process"), "{told}");
+    assert_eq!(answer(&house, &id, &["once"]).status, 0);
+    let said = resume(&house, &session, &[]);
+    assert_eq!((said.status, said.out.as_str()), (5, ""), "{}", said.err);
+    let way = format!("`weir release --session {session}`");
+    assert!(said.err.contains("the run was paused by ") && said.err.contains(&way), "{}", said.err);
+    assert_eq!(house.facts_of_kind(&session, "call.started").len(), 0);
+    assert!(house.ok(&["release", "--session", &session]).contains("goes on"));
+    let said = resume(&house, &session, &[]);
+    assert_eq!((said.status, said.out.as_str()), (0, "Done.\n"), "{}", said.err);
+    assert_eq!(read(&house, "work/log.txt"), "once\n");
+}
+
+#[test]
 fn g4_of_two_answers_at_once_one_wins() {
     for at_rest in [false, true] {
         let house = house(APPENDS);

@@ -60,8 +60,12 @@ impl AnswerDelivery {
     ) -> anyhow::Result<AnswerDelivery> {
         let store = cx.local_store()?;
         let principal = wiring::principal_name(cx);
-        // The process tells two answers of one person apart: one of them was the first.
-        let by = format!("{principal} (process {})", std::process::id());
+        let by = match &command {
+            // Whichever was the first: the run is paused, or goes on.
+            PersonCommand::Pause | PersonCommand::Resume => principal,
+            // The process tells two answers of one person apart: one of them was the first.
+            _ => format!("{principal} (process {})", std::process::id()),
+        };
         let parts = wiring::host_parts(cx, "weir approvals")?;
         Ok(AnswerDelivery { store, host: SessionHost::new(OpensNothing, parts), command, by })
     }

@@ -628,7 +628,7 @@ impl Session {
             return SessionStatus::Streaming;
         }
         let by_agent = |c: &CallState| {
-            let waits = || self.waits_by_agent(c.id) || self.waits_by_steps(c.id);
+            let waits = || self.waits_by_agent(c.id) || self.asks_by_steps(c.id);
             c.is_started() && (c.during.is_some() || waits())
         };
         let waiting = |c: &CallState| {

@@ -317,13 +317,22 @@ impl Session {
     /// Whether a program does nothing but wait until a person has answered about its steps, or lets the run
     /// go on.
     pub fn waits_by_steps(&self, of: CallId) -> bool {
+        let is_paused = self.paused_by().is_some();
+        self.steps_wait(of, |step| awaits_answer(step) || (is_paused && !step.is_running()))
+    }
+
+    /// Whether it does nothing but wait until a person has answered.
+    pub(super) fn asks_by_steps(&self, of: CallId) -> bool {
+        self.steps_wait(of, awaits_answer)
+    }
+
+    fn steps_wait(&self, of: CallId, waits: impl Fn(&CallState) -> bool) -> bool {
         let Some(turn) = &self.turn else { return false };
         let mut open = turn.open_steps(self).filter(|step| step.program() == Some(of));
-        let is_paused = self.paused_by().is_some();
-        let waits = |step: &CallState| {
-            let asks = matches!(step.stage, CallStage::Asking(_)) || step.during.is_some();
-            asks || (is_paused && !step.is_running())
-        };
         open.clone().next().is_some() && open.all(waits)
     }
+}
+
+fn awaits_answer(step: &CallState) -> bool {
+    matches!(step.stage, CallStage::Asking(_)) || step.during.is_some()
 }

@@ -138,6 +138,7 @@ mod vendor_search;
 mod worker_context;
 mod workers;
 pub mod workspace;
+pub mod worktree_merge;
 
 #[doc(hidden)]
 pub use commands::measure as commands_course;

@@ -5,7 +5,6 @@
 //! print.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use weir_core::ids::SessionId;
 use weir_engine::ports::{Divergence, SessionMeta, Worktrees as _};
@@ -315,16 +314,6 @@ fn answering_session(worktree: &SessionWorktree) -> anyhow::Result<&SessionId> {
             worktree.folder.display()
         ))
     })
-}
-
-/// The project as a guarded folder.
-fn open_project(
-    cx: &InstallationContext,
-    worktree: &SessionWorktree,
-) -> anyhow::Result<(InstallationContext, Arc<weir_engine::workspace::Workspace>)> {
-    let there = cx.in_folder(&worktree.project)?;
-    let workspace = there.open_workspace()?;
-    Ok((there, workspace))
 }
 
 #[cfg(test)]

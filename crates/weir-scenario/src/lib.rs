@@ -32,4 +32,5 @@ pub mod skills;
 pub mod tools;
 mod vendor_search;
 pub mod wire;
+mod worktree;
 pub mod world;

@@ -68,6 +68,8 @@ pub struct Setup {
     pub files: Vec<(String, String)>,
     /// Files of the folder that was added to the workspace: `(path, text)`; none: none was added.
     pub added: Vec<(String, String)>,
+    /// The name of the copy of the workspace that the session works in; none: it works in the workspace.
+    pub worktree: Option<String>,
     /// Files of the person's own folder: `(path, text)`.
     pub own: Vec<(String, String)>,
     /// `(path, bytes)` of the PDFs and PNGs.
@@ -213,6 +215,10 @@ pub enum Deed {
     Switches(String, String),
     /// Sets the permission mode of the session as it is, also while a run is on.
     SetsMode(PermissionMode),
+    /// Decides or answers at another program, which leaves a letter.
+    Elsewhere(Box<Deed>),
+    /// Takes what was done in the copy over into the workspace.
+    Merges,
 }
 
 /// One act.
@@ -325,6 +331,7 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
             setup.marked.push((path.into(), origin.into()));
         }
         "sandbox" => setup.sandbox = Some(rest.into()),
+        "worktree" => setup.worktree = Some(rest.into()),
         "canary" => setup.canary = Some(rest.into()),
         "hook" => {
             let (about, does) = rest.split_once("=> ").context("hook EVENT WORDS => DOES")?;
@@ -560,9 +567,20 @@ fn act(line: &str) -> anyhow::Result<Act> {
             let mode = rest.parse().map_err(|error: String| anyhow::anyhow!(error))?;
             (When::AtRest, Deed::SetsMode(mode))
         }
+        "elsewhere" => elsewhere(rest)?,
+        "merges" => (When::AtRest, Deed::Merges),
         _ => bail!("nobody can {word:?}"),
     };
     Ok(Act { when: after.unwrap_or(when), deed })
+}
+
+/// What somebody does at another program: it comes as a letter.
+fn elsewhere(line: &str) -> anyhow::Result<(When, Deed)> {
+    let Act { when, deed } = act(line)?;
+    if !matches!(deed, Deed::Decides(..) | Deed::Answers(_)) {
+        bail!("elsewhere people approve, deny and answer: {line:?}");
+    }
+    Ok((when, Deed::Elsewhere(Box::new(deed))))
 }
 
 /// The file's text with the body of its block `name` replaced (or the block added at the end).
@@ -588,6 +606,15 @@ mod tests {
     fn an_act_may_wait_for_a_fact() {
         let act = act("cancels @ call.started#2").expect("an act");
         assert_eq!(act, Act { when: When::After("call.started".into(), 2), deed: Deed::Cancels });
+    }
+
+    #[test]
+    fn what_comes_by_letter_is_an_answer() {
+        let act = act("elsewhere denies not now").expect("an act");
+        let denies = Deed::Decides("deny".into(), Some("not now".into()));
+        let deed = Deed::Elsewhere(Box::new(denies));
+        assert_eq!(act, Act { when: When::AtApproval, deed });
+        assert!(elsewhere("merges").is_err());
     }
 
     #[test]

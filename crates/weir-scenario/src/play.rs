@@ -14,6 +14,7 @@ use weir_core::message::{Message, MessageBlock, StoredMedia};
 use weir_core::session::condense::KeepRequest;
 use weir_engine::attach::{self, PromptInput};
 use weir_engine::engine::{Engine, EngineError, SessionHandle, load};
+use weir_engine::host::{SentCommand, leave_letter};
 use weir_engine::hub::{PublishedFact, SessionUpdate};
 use weir_engine::ports::{Clock, StorePause};
 
@@ -22,6 +23,7 @@ use crate::documents::OwnDocuments;
 use crate::laws::kept_asks_are_those_of_the_journal;
 use crate::parse::{Act, Deed, Scenario, Setup, When};
 use crate::wire::Wire;
+use crate::worktree;
 use crate::world::{Start, WorldClock};
 
 mod failures;
@@ -166,12 +168,16 @@ async fn live(
                 handle.close().await?;
                 return kept_asks_are_those_of_the_journal(world.store.as_ref(), &id).await;
             }
-            Rest::Switch => {
+            Rest::Switch => handle.close().await?,
+            Rest::Merge => {
                 handle.close().await?;
-                known = world.store.session_meta(&id).await?.map_or(0, |meta| meta.facts);
-                handle = open(world, &engine, &scenario.setup, point, known).await?;
+                let name = scenario.setup.worktree.as_deref().context("there is no worktree")?;
+                worktree::merge_copy(world, &engine, name).await?;
+                world.skipped += 1;
             }
         }
+        known = world.store.session_meta(&id).await?.map_or(0, |meta| meta.facts);
+        handle = open(world, &engine, &scenario.setup, point, known).await?;
     }
 }
 
@@ -183,6 +189,11 @@ async fn open(
     known: u64,
 ) -> anyhow::Result<SessionHandle> {
     let id = SessionId::new("scenario");
+    if let (0, Some(name)) = (known, &setup.worktree) {
+        point.cross().await;
+        worktree::make_copy(&world.project(), name)?;
+        point.cross().await;
+    }
     // It goes on with the model that stood in, as the program does.
     let away = match known {
         0 => None,
@@ -206,6 +217,7 @@ async fn open(
 enum Rest {
     Over,
     Switch,
+    Merge,
 }
 
 /// What of the session people see.
@@ -348,6 +360,8 @@ async fn follow(world: &mut World, scenario: &Scenario, stage: &Stage<'_>) -> an
                     world.skipped += 1;
                     return Ok(Rest::Switch);
                 }
+                // It counts as done when it is: a merge that a crash breaks off is asked for again.
+                Performed::Merge => return Ok(Rest::Merge),
             }
         }
     }
@@ -363,6 +377,39 @@ async fn deny_one_more(handle: &SessionHandle, seen: &Seen) -> anyhow::Result<()
     Ok(handle.tell_session("person", PersonCommand::Decide(answer)).await?)
 }
 
+/// The answer that `once`, `session`, `session for N calls`, `always` or `deny` is.
+fn answer_to_approval(
+    how: &str,
+    reason: Option<String>,
+    seen: &Seen,
+) -> anyhow::Result<ApprovalAnswer> {
+    let (word, uses) = match how.split_once(" for ") {
+        Some((word, rest)) => {
+            let (count, _) = rest.split_once(' ').context("session for N calls")?;
+            (word, Some(count.parse()?))
+        }
+        None => (how, None),
+    };
+    let decision: Decision = serde_json::from_value(serde_json::json!(word))?;
+    let approval = seen.approval.clone().context("no approval is open")?;
+    let terms = uses.map(|uses| LeaseTerms { uses: Some(uses), for_ms: None });
+    Ok(ApprovalAnswer { approval, decision, reason, terms })
+}
+
+/// What the letter of a person says who decides or answers.
+fn command_of_letter(deed: &Deed, seen: &Seen) -> anyhow::Result<PersonCommand> {
+    match deed {
+        Deed::Decides(how, reason) => {
+            Ok(PersonCommand::Decide(answer_to_approval(how, reason.clone(), seen)?))
+        }
+        Deed::Answers(text) => {
+            let question = seen.question.clone().context("no question is open")?;
+            Ok(PersonCommand::Reply { question, answer: text.clone() })
+        }
+        other => bail!("no letter says {other:?}"),
+    }
+}
+
 enum Performed {
     /// A fact will show it.
     AndIsAFact,
@@ -370,6 +417,8 @@ enum Performed {
     Unseen,
     /// The session must be opened again.
     Switch,
+    /// The copy is merged while nobody has the session.
+    Merge,
 }
 
 #[expect(clippy::too_many_lines, reason = "one match, a few lines for each deed")]
@@ -405,20 +454,16 @@ async fn perform(
             handle.say_with(saying, "person").await
         }
         Deed::Decides(how, reason) => {
-            let (word, uses) = match how.split_once(" for ") {
-                Some((word, rest)) => {
-                    let (count, _) = rest.split_once(' ').context("session for N calls")?;
-                    (word, Some(count.parse()?))
-                }
-                None => (how.as_str(), None),
-            };
-            let decision: Decision = serde_json::from_value(serde_json::json!(word))?;
-            let approval = seen.approval.clone().context("no approval is open")?;
-            let reason = reason.clone();
-            let terms = uses.map(|uses| LeaseTerms { uses: Some(uses), for_ms: None });
-            let answer = ApprovalAnswer { approval, decision, reason, terms };
+            let answer = answer_to_approval(how, reason.clone(), seen)?;
             handle.tell_session("person", PersonCommand::Decide(answer)).await
         }
+        Deed::Elsewhere(deed) => {
+            let (session, by) = (handle.id().clone(), "person".to_owned());
+            let sent = SentCommand { session, by, command: command_of_letter(deed, seen)? };
+            leave_letter(world.store.as_ref(), clock.now(), &sent).await?;
+            Ok(())
+        }
+        Deed::Merges => return Ok(Performed::Merge),
         Deed::Revokes(lease) => {
             handle.tell_session("person", PersonCommand::Revoke { lease: *lease }).await
         }
@@ -445,7 +490,7 @@ async fn perform(
             Ok(())
         }
         Deed::Writes(path, text) => {
-            write_file(&world.root(), path, text)?;
+            write_file(&world.project(), path, text)?;
             return Ok(Performed::Unseen);
         }
         Deed::AltersPlugin(path, text) => {

@@ -34,6 +34,7 @@ use crate::models::{FIRST, ModelScripts};
 use crate::parse::{Scenario, Setup};
 use crate::profiles::{self, FakeProfiles};
 use crate::wire::Wire;
+use crate::worktree;
 use crate::world::{FakeCommand, FakeProcesses, FakeWeb, WorldClock};
 
 /// What an engine has to itself among those of one world.
@@ -90,6 +91,8 @@ pub(crate) struct World {
     pub(super) skipped: usize,
     /// Numbers of the acts that were done, from 0.
     pub(super) done: BTreeSet<usize>,
+    /// The copy of the workspace that the session works in.
+    worktree: Option<String>,
 }
 
 impl World {
@@ -102,6 +105,9 @@ impl World {
         write_setup_files(&scenario.setup, folder.path(), &root)?;
         crate::skills::write(&scenario.setup, folder.path())?;
         crate::plugins::write_own(&scenario.setup, folder.path())?;
+        if scenario.setup.worktree.is_some() {
+            worktree::commit_project(&root);
+        }
         let (store, checkpoints): (Arc<dyn Store>, Arc<dyn Checkpoints>) = match depth {
             Depth::Memory => (
                 Arc::new(weir_store::MemoryStore::new()),
@@ -157,13 +163,19 @@ impl World {
             switches: Vec::new(),
             skipped: 0,
             done: BTreeSet::new(),
+            worktree: setup.worktree.clone(),
         })
     }
 
     pub(super) fn workspace(&self) -> anyhow::Result<Workspace> {
+        self.open_folder(self.root())
+    }
+
+    /// A folder with the guards of the workspace.
+    pub(crate) fn open_folder(&self, root: PathBuf) -> anyhow::Result<Workspace> {
         let state = self.state_folder();
         let workspace = Workspace::open(WorkspaceOptions {
-            root: self.root(),
+            root,
             extra_roots: self.added_folder().into_iter().collect(),
             own_folders: vec![state.clone()],
         });
@@ -192,7 +204,16 @@ impl World {
         folder.is_dir().then_some(folder)
     }
 
+    /// The folder that the session works in.
     pub(crate) fn root(&self) -> PathBuf {
+        match &self.worktree {
+            None => self.project(),
+            Some(name) => worktree::copy_folder(&self.project(), name),
+        }
+    }
+
+    /// The folder with the files of the setup.
+    pub(crate) fn project(&self) -> PathBuf {
         self.folder.path().join("workspace")
     }
 
@@ -409,7 +430,10 @@ impl World {
             records.iter().map(weir_engine::ledger::fact_of).collect();
         let agents = runtime.block_on(self.agents())?;
         let mut files = BTreeMap::new();
-        collect(&self.root(), &self.root(), &mut files)?;
+        collect(&self.project(), &self.project(), &mut files)?;
+        if self.worktree.is_some() {
+            files.retain(|path, _| !worktree::is_of_git(path));
+        }
         if let Some(added) = self.added_folder() {
             let mut beside = BTreeMap::new();
             collect(&added, &added, &mut beside)?;

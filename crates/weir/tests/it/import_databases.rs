@@ -186,7 +186,7 @@ fn r8_hostile_databases_are_said_and_the_rest_goes_on() {
     for (sql, why) in [
         (view, "has no table messages"),
         (older, "has no column working_dir in its table sessions"),
-        ("CREATE TABLE nothing (id);", "has no table sessions"),
+        ("CREATE TABLE other (id);", "has no table sessions"),
     ] {
         let (house, _, database) = house_with(GOOSE, &[sql]);
         drop(database);

@@ -101,8 +101,8 @@ fn r1_the_page_of_what_was_tried_names_tests_that_there_are() {
     let words = page.split('`').skip(1).step_by(2);
     let mut names: BTreeSet<&str> = words.filter(|word| is_test_name(word)).collect();
     assert!(names.len() > 10, "{names:?}");
-    for folder in ["crates/weir/tests", "crates/weir-server/tests", "crates/weir-providers/tests"] {
-        find_names(&repository().join(folder), &mut names);
+    for krate in ["weir", "weir-server", "weir-providers", "weir-store"] {
+        find_names(&repository().join(format!("crates/{krate}/tests")), &mut names);
     }
     for folder in ["tests/tui", "tests/browser"] {
         find_names(&repository().join(folder), &mut names);

@@ -114,7 +114,7 @@ impl SharedTranscript {
         if let Some(start) = find_start(store, share).await? {
             // It serves links that go further: none that goes less far takes its place.
             whole.kept = start.seq();
-            let read = SharedTranscript::begin_at(start).read_on(store, share).await?;
+            let read = SharedTranscript::begin_at(&start).read_on(store, share).await?;
             // A link that goes less far may show what stands before the place.
             if read.shown.len() == ENTRIES_MAX {
                 return Ok(read);
@@ -127,7 +127,7 @@ impl SharedTranscript {
         }
     }
 
-    fn begin_at(start: KeptPlace) -> SharedTranscript {
+    fn begin_at(start: &KeptPlace) -> SharedTranscript {
         let (seq, left_out) = (start.seq(), start.entries);
         let seen = start.seen.to_transcript();
         SharedTranscript { left_out, seen, noted: seq, kept: seq, ..SharedTranscript::default() }

@@ -84,8 +84,9 @@ impl ConstantMap {
             ensure!(!name.contains(['"', '*', '?', '[']), "a section cannot be called {name:?}");
             text.push_str(&format!("    *(\"{name}\")\n"));
         }
-        // Small and read everywhere: they stand beside what is read.
-        text.push_str("    *(.rodata.cst*)\n  }\n}\nINSERT BEFORE .rodata;\n");
+        // Small and read everywhere: they stand beside what is read. So do the words of C.
+        text.push_str("    *(.rodata.cst*)\n    *(.rodata.*.str1.8)\n");
+        text.push_str("  }\n}\nINSERT BEFORE .rodata;\n");
         Ok(text)
     }
 }

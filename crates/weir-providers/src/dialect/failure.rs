@@ -323,6 +323,7 @@ mod tests {
     use FailureClass::*;
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one table")]
     fn l8_answers_are_classified_once_by_status_and_words() {
         let cases: &[(u16, &str, FailureClass)] = &[
             (

@@ -87,7 +87,7 @@ def f1_a_long_session_is_read_upwards_a_part_at_a_time():
     answers = "".join(f"says: Answer {n}.\n\n" for n in range(1, runs + 1))
     house = House("long", script=answers + "says: Heard.\n")
     try:
-        house.weir("--plain", input="".join(f"question {n}\n" for n in range(1, runs + 1)))
+        house.weir("--plain", input="".join(f"question {n}\n" for n in range(1, runs + 1)).encode())
         name = house.session()
         # The first look reads all of it, and keeps a place for the next.
         with Terminal(house) as term:

@@ -193,6 +193,10 @@ await test('r5_a_telephone_opens_a_session_reads_it_says_something_pauses_and_st
   same(await lookFaults(phone, '/chats/'), [], 'how the page looks');
   holds((await tooWide(phone)) <= 0, 'it fits');
   await phone.locator('html.scripted').waitFor({ state: 'attached' });
+  // The question lies over the page, until the gesture that goes back puts it beside.
+  await phone.locator('dialog[open]').waitFor();
+  await phone.keyboard.press('Escape');
+  await phone.locator('dialog[data-later]').waitFor();
   await phone.getByRole('textbox', { name: 'Message' }).fill('In English, please.');
   await phone.getByRole('button', { name: 'Send', exact: true }).tap();
   await phone.getByText('In English, please.').first().waitFor();

@@ -101,9 +101,7 @@ impl CallPrompter {
 #[async_trait]
 impl PersonPrompter for CallPrompter {
     async fn ask_person(&self, server: &str, text: &str, options: &[String]) -> Option<String> {
-        let (server, text, options) = (server.to_owned(), text.to_owned(), options.to_vec());
-        let (call, field) = (self.call, None);
-        self.put_question(SessionCommand::Ask { call, server, text, options, field }).await
+        self.put_question(server, text, options, None).await
     }
 
     async fn ask_for_field(
@@ -113,15 +111,26 @@ impl PersonPrompter for CallPrompter {
         options: &[String],
         field: &QuestionField,
     ) -> Option<String> {
-        let (server, text, options) = (server.to_owned(), text.to_owned(), options.to_vec());
-        let (call, field) = (self.call, Some(Box::new(field.clone())));
-        self.put_question(SessionCommand::Ask { call, server, text, options, field }).await
+        self.put_question(server, text, options, Some(field)).await
     }
 }
 
 impl CallPrompter {
     /// Asks, and waits for the answer.
-    async fn put_question(&self, asked: SessionCommand) -> Option<String> {
+    async fn put_question(
+        &self,
+        server: &str,
+        text: &str,
+        options: &[String],
+        field: Option<&QuestionField>,
+    ) -> Option<String> {
+        let asked = SessionCommand::Ask {
+            call: self.call,
+            server: server.to_owned(),
+            text: text.to_owned(),
+            options: options.to_vec(),
+            field: field.cloned().map(Box::new),
+        };
         let _turn = self.turn.lock().await;
         let (session, store) = (self.session.clone(), self.store.clone());
         let mut facts = self.hub.listen_to_facts(session, store, self.hub.last_published());

@@ -9,6 +9,7 @@
 //! `scenarios/README.md` describes the format for people who write one.
 
 pub mod brain;
+pub mod counting;
 pub mod crash;
 mod documents;
 pub mod guards;

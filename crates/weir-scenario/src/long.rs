@@ -58,6 +58,11 @@ pub trait Watch: Send + 'static {
 /// What shares a watch with the session that it watches.
 pub type Shared<W> = Arc<Mutex<W>>;
 
+/// Watches nothing.
+pub struct Blind;
+
+impl Watch for Blind {}
+
 /// Looks at what a watch has seen.
 pub fn seen<W>(watch: &Mutex<W>) -> MutexGuard<'_, W> {
     watch.lock().unwrap_or_else(PoisonError::into_inner)
@@ -83,6 +88,17 @@ impl Long {
         let mut world = World::new(scenario, depth)?;
         world.snapshots = SnapshotPlay::USUAL;
         Ok(Long { world, lives: 0, elapsed: Duration::ZERO, clock_in_front: false })
+    }
+    /// A session in memory that has lived through so many [`small`] turns.
+    ///
+    /// # Errors
+    /// It cannot be set up, or does not come to rest.
+    pub fn lived(turns: usize) -> anyhow::Result<Long> {
+        let scenario = small(turns);
+        let mut long = Long::new(&scenario, Depth::Memory)?;
+        let watch: Shared<Blind> = Arc::new(Mutex::new(Blind));
+        long.live(&scenario.setup, &["Read.".into()], &watch)?;
+        Ok(long)
     }
 
     /// What the model says in the lives that follow.

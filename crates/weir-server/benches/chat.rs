@@ -23,7 +23,7 @@ use weir_core::record::Record;
 use weir_core::session::SessionSnapshot;
 use weir_engine::embed::StoreLayer;
 use weir_engine::ports::{Store, StoreError};
-use weir_scenario::long::{Long, Shared, Watch, small};
+use weir_scenario::long::{Blind, Long, Shared, small};
 use weir_scenario::play::Depth;
 use weir_server::offscreen::FirstLook;
 
@@ -33,11 +33,6 @@ const RUN: usize = 500;
 const TIMES: usize = 10;
 /// The name under which a chat is kept.
 const KIND: &str = "chat";
-
-/// Watches nothing.
-struct Blind;
-
-impl Watch for Blind {}
 
 /// A store that counts the records which are read, and may keep nothing of what is looked at.
 struct MeasuredStore {

@@ -11,17 +11,12 @@ use weir_engine::embed::StoreLayer;
 use weir_engine::engine::{EngineError, Loaded, SNAPSHOT_EVERY, fold_journal, load, read_verified};
 use weir_engine::folded::FoldedSession;
 use weir_engine::ports::{Store, StoreError};
-use weir_scenario::long::{Long, Shared, Watch, small};
+use weir_scenario::long::{Blind, Long, Shared, small};
 use weir_scenario::parse::Setup;
 use weir_scenario::play::Depth;
 
 /// Turns of the run: so many have more facts than are folded without a snapshot, and not twice as many.
 const TURNS: usize = 170;
-
-/// Watches nothing.
-struct Blind;
-
-impl Watch for Blind {}
 
 /// A store that counts the records which are read, and may say of one that its hash is another.
 struct CountingStore {
@@ -63,11 +58,7 @@ impl StoreLayer for CountingStore {
 
 /// A session that has lived long enough for a snapshot.
 fn lived() -> Long {
-    let scenario = small(TURNS);
-    let mut long = Long::new(&scenario, Depth::Memory).expect("it can be set up");
-    let watch: Shared<Blind> = Arc::new(Mutex::new(Blind));
-    long.live(&scenario.setup, &["Read.".into()], &watch).expect("it comes to rest");
-    long
+    Long::lived(TURNS).expect("it comes to rest")
 }
 
 fn text_of(loaded: &Loaded) -> String {

@@ -1,17 +1,13 @@
 //! A chat of which only the newest entries are at hand, that is kept and read again (law 10): on every
 //! scenario at every place, and in a store.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use async_trait::async_trait;
-use weir_core::ids::Seq;
-use weir_core::record::Record;
 use weir_core::session::SessionSnapshot;
-use weir_engine::embed::StoreLayer;
 use weir_engine::ledger::fact_of;
-use weir_engine::ports::{Store, StoreError};
-use weir_scenario::long::{Long, Shared, Watch, small};
+use weir_engine::ports::Store;
+use weir_scenario::counting::CountingStore;
+use weir_scenario::long::Long;
 
 use super::super::folded::{ChatBounds, KIND, KeptChat, kept_format};
 use super::super::part::ChatPart;
@@ -172,47 +168,9 @@ fn q10_the_places_that_are_remembered_stay_few_however_long_a_chat_is() {
     check_older("replies", &facts, &folded, &whole.transcript);
 }
 
-/// A store that counts the records which are read.
-struct CountingStore {
-    inner: Arc<dyn Store>,
-    read: AtomicU64,
-}
-
-#[async_trait]
-impl StoreLayer for CountingStore {
-    fn inner(&self) -> &dyn Store {
-        self.inner.as_ref()
-    }
-
-    async fn read_records(
-        &self,
-        session: &SessionId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<Record>, StoreError> {
-        let records = self.inner.read_records(session, from, limit).await?;
-        self.read.fetch_add(records.len() as u64, Ordering::SeqCst);
-        Ok(records)
-    }
-}
-
-impl CountingStore {
-    fn records_read(&self) -> u64 {
-        self.read.swap(0, Ordering::SeqCst)
-    }
-}
-
-/// Watches nothing.
-struct Blind;
-
-impl Watch for Blind {}
-
 /// A long chat in a store, all of its facts, and what a page shows of all of them.
 fn long_chat() -> (CountingStore, Vec<PublishedFact>, WholeChat) {
-    let scenario = small(TURNS);
-    let mut long = Long::new(&scenario, Depth::Memory).expect("it can be set up");
-    let watch: Shared<Blind> = Arc::new(Mutex::new(Blind));
-    long.live(&scenario.setup, &["Read.".into()], &watch).expect("it comes to rest");
+    let long = Long::lived(TURNS).expect("it comes to rest");
     let records = runtime().block_on(long.store().read_records(&Long::id(), 1, usize::MAX));
     let records = records.expect("readable");
     let facts: Vec<_> = records.iter().map(|record| fact_of(record).expect("a fact")).collect();
@@ -220,7 +178,7 @@ fn long_chat() -> (CountingStore, Vec<PublishedFact>, WholeChat) {
     for told in &facts {
         whole.transcript.apply_operations(whole.fold.apply_fact(told));
     }
-    (CountingStore { inner: long.store().clone(), read: AtomicU64::new(0) }, facts, whole)
+    (CountingStore::new(long.store().clone()), facts, whole)
 }
 
 fn long_view() -> ChatView {

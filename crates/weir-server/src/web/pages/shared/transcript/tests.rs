@@ -1,48 +1,13 @@
 //! A chat that is read from a kept place shows what all of its journal shows.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-
-use async_trait::async_trait;
 use weir_core::ids::SessionId;
-use weir_core::record::Record;
-use weir_engine::embed::StoreLayer;
-use weir_scenario::long::{Long, Shared, Watch, small};
-use weir_scenario::play::Depth;
+use weir_scenario::counting::CountingStore;
+use weir_scenario::long::Long;
 
 use super::*;
 
 /// Turns of a long chat: more than are shown.
 const TURNS: usize = 170;
-
-/// A store that counts the records which are read.
-struct CountingStore {
-    inner: Arc<dyn Store>,
-    read: AtomicU64,
-}
-
-#[async_trait]
-impl StoreLayer for CountingStore {
-    fn inner(&self) -> &dyn Store {
-        self.inner.as_ref()
-    }
-
-    async fn read_records(
-        &self,
-        session: &SessionId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<Record>, StoreError> {
-        let records = self.inner.read_records(session, from, limit).await?;
-        self.read.fetch_add(records.len() as u64, Ordering::SeqCst);
-        Ok(records)
-    }
-}
-
-/// Watches nothing.
-struct Blind;
-
-impl Watch for Blind {}
 
 fn share(until: Option<Seq>) -> ShareRecord {
     ShareRecord {
@@ -66,11 +31,8 @@ fn check_shown(why: &str, read: &SharedTranscript, facts: &[PublishedFact]) {
 
 #[test]
 fn q10_a_shared_chat_is_read_from_a_kept_place_and_shows_what_all_of_it_shows() {
-    let scenario = small(TURNS);
-    let mut long = Long::new(&scenario, Depth::Memory).expect("it can be set up");
-    let watch: Shared<Blind> = Arc::new(Mutex::new(Blind));
-    long.live(&scenario.setup, &["Read.".into()], &watch).expect("it comes to rest");
-    let store = CountingStore { inner: long.store().clone(), read: AtomicU64::new(0) };
+    let long = Long::lived(TURNS).expect("it comes to rest");
+    let store = CountingStore::new(long.store().clone());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let layer: &dyn Store = &store;
@@ -78,9 +40,9 @@ fn q10_a_shared_chat_is_read_from_a_kept_place_and_shows_what_all_of_it_shows() 
         let facts: Vec<_> = records.iter().map(|one| fact_of(one).expect("a fact")).collect();
         let all = facts.len() as u64;
         let look = async |until: Option<Seq>| {
-            store.read.store(0, Ordering::SeqCst);
+            store.records_read();
             let read = SharedTranscript::read_journal(layer, &share(until)).await;
-            (read.expect("readable"), store.read.load(Ordering::SeqCst))
+            (read.expect("readable"), store.records_read())
         };
         // And one more: what is kept is bound to it.
         let (read, count) = look(None).await;

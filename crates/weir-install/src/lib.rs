@@ -73,6 +73,8 @@ pub mod servers;
 mod session_copies;
 pub mod session_ids;
 pub mod sessions;
+#[cfg(test)]
+mod set_up;
 mod settings_cache;
 pub mod spending;
 pub mod telemetry;

@@ -386,21 +386,7 @@ mod tests {
     use weir_test_kit::{TestFolder, wait_until_async};
 
     use super::*;
-    use crate::context::NamedFolders;
-    use crate::environment::ProcessEnvironment;
-    use crate::notifier::Notifier;
-
-    fn context_in(folder: &TestFolder) -> InstallationContext {
-        let at = |path: &str| folder.path().join(path).display().to_string();
-        let (home, config) = (at("home"), at("config"));
-        let variables = [("HOME", home.as_str()), ("XDG_CONFIG_HOME", config.as_str())];
-        let named = NamedFolders {
-            workspace: Some(folder.path().join("work")),
-            state_dir: Some(folder.path().join("state")),
-        };
-        InstallationContext::new(&named, ProcessEnvironment::of(&variables), Notifier::SILENT)
-            .expect("the house stands")
-    }
+    use crate::set_up::context_in;
 
     #[tokio::test(flavor = "multi_thread")]
     async fn r2_a_session_in_which_nothing_is_called_is_given_back_and_the_next_call_has_another() {

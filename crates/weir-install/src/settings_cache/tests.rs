@@ -9,10 +9,10 @@ use weir_test_kit::TestFolder;
 
 use super::*;
 use crate::config::{BrowserSettings, MadeValue};
-use crate::context::{InstallationContext, NamedFolders};
+use crate::context::InstallationContext;
 use crate::environment::ProcessEnvironment;
 use crate::models::load_catalogue;
-use crate::notifier::Notifier;
+use crate::set_up::context_in;
 use crate::trust::{TrustRecord, TrustStore, find_governed_files, snapshot_files};
 
 const OWN: &str = "config/weir/config.toml";
@@ -28,16 +28,7 @@ impl House {
     fn new() -> House {
         let files = [("work/note.txt", "x"), ("other/note.txt", "x"), ("state/x", "")];
         let folder = TestFolder::with_files(&files);
-        let at = |path: &str| folder.path().join(path).display().to_string();
-        let (home, config) = (at("home"), at("config"));
-        let variables = [("HOME", home.as_str()), ("XDG_CONFIG_HOME", config.as_str())];
-        let named = NamedFolders {
-            workspace: Some(folder.path().join("work")),
-            state_dir: Some(folder.path().join("state")),
-        };
-        let environment = ProcessEnvironment::of(&variables);
-        let cx =
-            InstallationContext::new(&named, environment, Notifier::SILENT).expect("it stands");
+        let cx = context_in(&folder);
         House { folder, cx }
     }
 

@@ -7,10 +7,8 @@ use weir_engine::ports::Store;
 use weir_test_kit::TestFolder;
 
 use super::*;
-use crate::context::NamedFolders;
-use crate::environment::ProcessEnvironment;
 use crate::failure::UsageError;
-use crate::notifier::Notifier;
+use crate::set_up::context_with;
 
 mod compact;
 mod idle;
@@ -32,16 +30,7 @@ impl House {
     }
 
     fn cx(&self, variables: &[(&str, &str)]) -> InstallationContext {
-        let at = |path: &str| self.folder.path().join(path).display().to_string();
-        let (home, config) = (at("home"), at("config"));
-        let mut all = vec![("HOME", home.as_str()), ("XDG_CONFIG_HOME", config.as_str())];
-        all.extend(variables);
-        let named = NamedFolders {
-            workspace: Some(self.folder.path().join("work")),
-            state_dir: Some(self.folder.path().join("state")),
-        };
-        InstallationContext::new(&named, ProcessEnvironment::of(&all), Notifier::SILENT)
-            .expect("the house stands")
+        context_with(&self.folder, variables)
     }
 
     fn script(&self) -> String {

@@ -13,10 +13,8 @@ use weir_test_kit::TestFolder;
 use super::super::SessionPreferences;
 use super::*;
 use crate::audit::AuditChainSource;
-use crate::context::NamedFolders;
-use crate::environment::ProcessEnvironment;
-use crate::notifier::Notifier;
 use crate::people::{Person, PersonId, Role};
+use crate::set_up::context_in;
 
 /// Entries that one look reads: what is set for everybody, and by the person.
 const LOOK: usize = 2;
@@ -101,15 +99,7 @@ impl CountingRecords {
 }
 
 fn space_in(folder: &TestFolder, records: &Arc<CountingRecords>) -> UserSpace {
-    let at = |path: &str| folder.path().join(path).display().to_string();
-    let (home, config) = (at("home"), at("config"));
-    let variables = [("HOME", home.as_str()), ("XDG_CONFIG_HOME", config.as_str())];
-    let named = NamedFolders {
-        workspace: Some(folder.path().join("work")),
-        state_dir: Some(folder.path().join("state")),
-    };
-    let environment = ProcessEnvironment::of(&variables);
-    let cx = InstallationContext::new(&named, environment, Notifier::SILENT).expect("a folder");
+    let cx = context_in(folder);
     let person = Person {
         id: PersonId("p1".into()),
         name: "ann".into(),

@@ -3,17 +3,19 @@
 
 use std::time::{Duration, Instant};
 
-use hayro::hayro_interpret::InterpreterSettings;
+use hayro::hayro_interpret::{InterpreterCache, InterpreterSettings};
+use hayro::hayro_syntax::object::{MaybeRef, Name, Object};
 use hayro::hayro_syntax::page::Page;
 use hayro::hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use hayro::vello_cpu::color::palette::css::WHITE;
 use hayro::{PixmapSettings, RenderCache, RenderSettings, render};
 use image::{DynamicImage, RgbImage};
-use pdf_extract::{Document, Object, OutputError, PlainTextOutput, output_doc_page};
 use weir_core::document::{DocumentError, DocumentResult};
 
 use crate::markdown::tidy_text;
 use crate::{broken_document, too_large};
+
+mod text;
 
 /// Most pages that a PDF may have: books have a thousand, and each page costs memory to list.
 const PAGES_MAX: usize = 5_000;
@@ -51,16 +53,12 @@ pub(crate) fn extract_text(
     bytes: &[u8],
     bytes_max: usize,
 ) -> Result<DocumentResult, DocumentError> {
-    let mut document = Document::load_mem(bytes).map_err(broken_document)?;
-    if document.is_encrypted() {
-        // Many are locked against printing only: the password to read is empty.
-        document.decrypt("").map_err(|_| DocumentError::Encrypted)?;
-    }
-    let count = u32::try_from(document.get_pages().len()).unwrap_or(u32::MAX);
+    let pdf = open_pdf(bytes)?;
+    let mut cache = InterpreterCache::new();
     let (began, mut read) = (Instant::now(), 0);
     let (mut pages, mut unread) = (Vec::new(), Vec::new());
     let mut cut = None;
-    for number in 1..=count {
+    for (number, page) in (1..).zip(pdf.pages().iter()) {
         if read >= bytes_max {
             cut = Some(format!("the text is cut after {bytes_max} bytes"));
             break;
@@ -69,9 +67,13 @@ pub(crate) fn extract_text(
             cut = Some(format!("reading took more than {} s", TEXT_TIME.as_secs()));
             break;
         }
-        let text = page_text(&document, number);
+        // A page that cannot be read has no text, and the others are read all the same.
+        let look = || text::page_text(page, &cache);
+        let text = std::panic::catch_unwind(std::panic::AssertUnwindSafe(look)).unwrap_or_default();
         if text.is_none() {
             unread.push(number);
+            // What a reader left there that gave up is not looked at again.
+            cache = InterpreterCache::new();
         }
         let text = text.map(|text| tidy_text(&text)).unwrap_or_default();
         read += text.len();
@@ -82,26 +84,35 @@ pub(crate) fn extract_text(
 
 /// A sentence about scripts, programs and files in a PDF; `None`: it has none.
 pub(crate) fn acting_parts(bytes: &[u8]) -> Option<String> {
-    let document = Document::load_mem(bytes).ok()?;
+    let pdf = open_pdf(bytes).ok()?;
     let mut found = Vec::new();
-    for object in document.objects.values() {
-        find_acting(object, 0, &mut found);
+    for object in pdf.objects() {
+        find_acting(&object, 0, &mut found);
     }
     (!found.is_empty()).then(|| format!("it has {}, which were left alone", found.join(", ")))
 }
 
-fn find_acting(object: &Object, depth: usize, found: &mut Vec<&'static str>) {
+/// What `object` holds itself is looked at; what it refers to is an object of its own.
+fn find_acting(object: &Object<'_>, depth: usize, found: &mut Vec<&'static str>) {
     if depth > ACTING_DEPTH_MAX {
         return;
     }
-    if let Ok(items) = object.as_array() {
-        items.iter().for_each(|item| find_acting(item, depth + 1, found));
-    }
-    let Ok(dictionary) = object.as_dict().or_else(|_| object.as_stream().map(|s| &s.dict)) else {
-        return;
+    let dictionary = match object {
+        Object::Array(items) => {
+            for item in items.raw_iter() {
+                if let MaybeRef::NotRef(item) = item {
+                    find_acting(&item, depth + 1, found);
+                }
+            }
+            return;
+        }
+        Object::Dict(dictionary) => dictionary,
+        Object::Stream(stream) => stream.dict(),
+        _ => return,
     };
-    let name = |key: &[u8]| dictionary.get(key).and_then(Object::as_name).unwrap_or_default();
-    let part = match (name(b"S"), name(b"Type")) {
+    let name = |key: &[u8]| dictionary.get::<Name<'_>>(key);
+    let (does, kind) = (name(b"S"), name(b"Type"));
+    let part = match (does.as_deref().unwrap_or_default(), kind.as_deref().unwrap_or_default()) {
         (b"JavaScript", _) => Some("scripts"),
         (b"Launch", _) => Some("programs to start"),
         (b"GoToR" | b"SubmitForm" | b"ImportData", _) => Some("actions that reach outside"),
@@ -109,18 +120,11 @@ fn find_acting(object: &Object, depth: usize, found: &mut Vec<&'static str>) {
         _ => None,
     };
     found.extend(part.filter(|part| !found.contains(part)));
-    dictionary.iter().for_each(|(_, value)| find_acting(value, depth + 1, found));
-}
-
-/// The text of one page; a page that cannot be read has none, and the others are read all the same.
-fn page_text(document: &Document, number: u32) -> Option<String> {
-    let read = || -> Result<String, OutputError> {
-        let mut text = String::new();
-        let mut out = PlainTextOutput::new(&mut text);
-        output_doc_page(document, &mut out, number)?;
-        Ok(text)
-    };
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).ok()?.ok()
+    for (_, value) in dictionary.entries() {
+        if let MaybeRef::NotRef(value) = value {
+            find_acting(&value, depth + 1, found);
+        }
+    }
 }
 
 /// Pictures of `wanted` pages.

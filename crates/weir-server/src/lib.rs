@@ -50,6 +50,7 @@ mod sign_in;
 mod tls;
 mod usage;
 mod web;
+mod x509;
 
 pub use app::{App, ServerLimits, ServerOptions};
 pub use route::{Route, RouteAccess};

@@ -47,7 +47,7 @@ const HEADERS_MAX: usize = 100;
 /// Requests at once on one HTTP/2 connection.
 const STREAMS_MAX: u32 = 100;
 /// Answers below this size stay as they are.
-const COMPRESS_ABOVE: u64 = 1024;
+const COMPRESS_ABOVE: u16 = 1024;
 /// Wait after the system gave no connection: too many files are open.
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_millis(50);
 

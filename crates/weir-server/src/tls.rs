@@ -14,6 +14,8 @@ use tokio_rustls::TlsAcceptor;
 use weir_core::ids::Timestamp;
 use weir_install::maintenance::{HealthFinding, HealthLevel};
 
+use crate::x509::read_certificate;
+
 /// How often the files are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// A certificate that ends in less is told of.
@@ -130,8 +132,9 @@ fn load_certificate(chain_path: &Path, key_path: &Path) -> Result<LoadedCertific
     let first = chain.first().ok_or_else(|| {
         tls_error(chain_path, "there is none in the file; it is a PEM file with the server's first")
     })?;
-    let ends = certificate_end(first)
-        .ok_or_else(|| tls_error(chain_path, "the first one cannot be understood"))?;
+    let ends = read_certificate(first)
+        .ok_or_else(|| tls_error(chain_path, "the first one cannot be understood"))?
+        .ends;
     let key = PrivateKeyDer::from_pem_file(key_path).map_err(|error| tls_error(key_path, error))?;
     let key = rustls::crypto::ring::sign::any_supported_type(&key)
         .map_err(|error| tls_error(key_path, error))?;
@@ -141,12 +144,6 @@ fn load_certificate(chain_path: &Path, key_path: &Path) -> Result<LoadedCertific
         Err(_) => return Err(tls_error(key_path, "this key is not that of the certificate")),
     }
     Ok(LoadedCertificate { key: Arc::new(key), ends })
-}
-
-/// When a certificate ends.
-fn certificate_end(certificate: &CertificateDer<'_>) -> Option<Timestamp> {
-    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
-    Some(Timestamp(parsed.validity().not_after.timestamp().checked_mul(1_000_000)?))
 }
 
 /// How long a certificate holds.

@@ -34,24 +34,29 @@ fn stream(head: &str, data: &[u8]) -> Vec<u8> {
 
 /// Pages with one line of text each; an empty one has a black square instead.
 pub(crate) fn with_text(lines: &[&str]) -> Vec<u8> {
-    let kids: Vec<String> = (0..lines.len()).map(|at| format!("{} 0 R", 4 + 2 * at)).collect();
+    let drawn = lines.iter().map(|line| match *line {
+        "" => "100 50 80 80 re f".to_owned(),
+        " " => String::new(),
+        line => format!("BT /F1 18 Tf 20 100 Td ({line}) Tj ET"),
+    });
+    with_pages(&drawn.collect::<Vec<_>>())
+}
+
+/// Pages on which this is drawn.
+fn with_pages(drawn: &[String]) -> Vec<u8> {
+    let kids: Vec<String> = (0..drawn.len()).map(|at| format!("{} 0 R", 4 + 2 * at)).collect();
     let mut objects = vec![
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
-        format!("<< /Type /Pages /Kids [{}] /Count {} >>", kids.join(" "), lines.len()).into(),
+        format!("<< /Type /Pages /Kids [{}] /Count {} >>", kids.join(" "), drawn.len()).into(),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_vec(),
     ];
-    for (at, line) in lines.iter().enumerate() {
+    for (at, drawn) in drawn.iter().enumerate() {
         let page = format!(
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents {} 0 R \
              /Resources << /Font << /F1 3 0 R >> >> >>",
             5 + 2 * at
         );
         objects.push(page.into());
-        let drawn = match *line {
-            "" => "100 50 80 80 re f".to_owned(),
-            " " => String::new(),
-            line => format!("BT /F1 18 Tf 20 100 Td ({line}) Tj ET"),
-        };
         objects.push(stream("", drawn.as_bytes()));
     }
     file(&objects)
@@ -119,13 +124,42 @@ fn x5_broken_files_are_errors() {
 fn x5_a_page_that_cannot_be_read_is_told_and_the_others_are_read() {
     let bytes = with_text(&["Hello there", "Second page"]);
     let text_of = String::from_utf8(bytes).expect("plain");
-    // The first page has no size: its reader panics.
-    let broken = text_of.replacen("/MediaBox [0 0 300 200]", "/MediaBxx [0 0 300 200]", 1);
+    // What is drawn on the first page is in no object of the file.
+    let broken = text_of.replacen("/Contents 5 0 R", "/Contents 9 0 R", 1);
     match extract_text(broken.as_bytes(), 1 << 20) {
         Ok(DocumentResult::Text { pages, unread, cut: None }) => {
             assert_eq!((pages, unread), (vec![String::new(), "Second page".to_owned()], vec![1]));
         }
         other => panic!("{other:?}"),
+    }
+    let unsized_page = text_of.replacen("/MediaBox [0 0 300 200]", "/MediaBxx [0 0 300 200]", 1);
+    assert_eq!(texts(unsized_page.as_bytes()), ["Hello there", "Second page"]);
+}
+
+#[test]
+fn x5_words_and_lines_are_told_by_where_letters_stand() {
+    let cases = [
+        ("[(Hel) -20 (lo) -300 (there)] TJ", "Hello there"),
+        // Letters that stand apart for their looks are one word, also where words stand apart.
+        ("2 Tc (SPACED) Tj", "SPACED"),
+        ("2 Tc [(SPACED) -400 (OUT)] TJ", "SPACED OUT"),
+        ("[(1) -900 (2) -900 (3) -900 (4)] TJ", "1 2 3 4"),
+        ("(One) Tj 0 -20 Td (Two) Tj", "One\nTwo"),
+        ("(One) Tj 0 -40 Td (Two) Tj", "One\n\nTwo"),
+        ("(Left) Tj 120 0 Td (Right) Tj", "Left Right"),
+        ("(Right) Tj -120 0 Td (Left) Tj", "Right Left"),
+        // Upwards along the side.
+        ("0 1 -1 0 100 20 Tm (Up) Tj (stairs) Tj", "Upstairs"),
+        ("0 1 -1 0 100 20 Tm (Up) Tj 1 0 0 1 20 100 Tm (Right) Tj", "Up\n\nRight"),
+        // Filled and then drawn around, and drawn again beside it: both are bold letters.
+        ("2 Tr (Bold) Tj", "Bold"),
+        ("(Bold) Tj 0.3 0 Td (Bold) Tj", "Bold"),
+        // A scan has its text where nobody sees it.
+        ("3 Tr (Scanned) Tj", "Scanned"),
+    ];
+    for (drawn, text) in cases {
+        let page = format!("BT /F1 18 Tf 150 100 Td {drawn} ET");
+        assert_eq!(texts(&with_pages(&[page])), [text], "{drawn}");
     }
 }
 

@@ -2,30 +2,86 @@
 //! keeps them for good, and modules can name each other by relative paths. Not here: what they do, and
 //! the route that gives them (`web::assets`).
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use rust_embed::RustEmbed;
 use sha2::{Digest, Sha256};
 
-/// The files below `web/assets`. A debug build reads them from the checkout, so that a change
-/// shows without building again.
-#[derive(RustEmbed)]
-#[folder = "src/web/assets"]
-pub(crate) struct AssetFiles;
+use crate::embedded::embedded_text;
 
 /// Characters of the hash that stand in an address.
 pub(crate) const HASH_CHARACTERS: usize = 12;
 
+/// A file that browsers load.
+pub(crate) struct AssetFile {
+    pub(crate) text: Cow<'static, str>,
+    /// SHA-256 of it.
+    pub(crate) hash: [u8; 32],
+}
+
+macro_rules! asset_files {
+    ($($name:literal)*) => {
+        /// The name and the text of each file below `web/assets`.
+        fn all_files() -> Vec<(&'static str, Cow<'static, str>)> {
+            vec![$(($name, embedded_text!("src/web/assets/", $name))),*]
+        }
+    };
+}
+
+asset_files! {
+    "app.css"
+    "complete.js"
+    "composer.js"
+    "dialog.js"
+    "draft.js"
+    "frame.js"
+    "goto.js"
+    "html.js"
+    "icon.svg"
+    "outgoing.js"
+    "pages/account.css"
+    "pages/account.js"
+    "pages/act.js"
+    "pages/agents.css"
+    "pages/agents.js"
+    "pages/approvals.js"
+    "pages/audit.css"
+    "pages/chat.css"
+    "pages/chat.js"
+    "pages/code.css"
+    "pages/files.css"
+    "pages/files.js"
+    "pages/help.css"
+    "pages/notifications.js"
+    "pages/phone.js"
+    "pages/settings.css"
+    "pages/shared.css"
+    "pages/usage.css"
+    "pages/worker.js"
+    "send.js"
+    "side.js"
+    "socket.js"
+    "theme.js"
+}
+
+/// The files by their names.
+pub(crate) static FILES: LazyLock<BTreeMap<&'static str, AssetFile>> = LazyLock::new(|| {
+    let files = all_files().into_iter();
+    files
+        .map(|(name, text)| {
+            let hash = Sha256::digest(text.as_bytes()).into();
+            (name, AssetFile { text, hash })
+        })
+        .collect()
+});
+
 /// Names the state of all files together.
 pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let mut names: Vec<_> = AssetFiles::iter().collect();
-    names.sort();
     let mut all = Sha256::new();
-    for name in names {
-        if let Some(file) = AssetFiles::get(&name) {
-            all.update(name.as_bytes());
-            all.update(file.metadata.sha256_hash());
-        }
+    for (name, file) in FILES.iter() {
+        all.update(name.as_bytes());
+        all.update(file.hash);
     }
     encode_hex(&all.finalize())[..HASH_CHARACTERS].to_string()
 });
@@ -42,4 +98,19 @@ pub(crate) fn encode_hex(bytes: &[u8]) -> String {
 /// Where a page finds the file `name`: `pages/chat.js`.
 pub(crate) fn asset_address(name: &str) -> String {
     format!("/assets/{}/{name}", VERSION.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::names_in;
+
+    #[test]
+    fn s13_every_file_of_the_browser_is_inside_the_program() {
+        let mut there = names_in("src/web/assets");
+        there.extend(names_in("src/web/assets/pages").iter().map(|name| format!("pages/{name}")));
+        there.sort();
+        assert_eq!(FILES.keys().copied().collect::<Vec<_>>(), there);
+        assert!(FILES.values().all(|file| !file.text.is_empty()));
+    }
 }

@@ -15,6 +15,7 @@ use weir_core::ids::Timestamp;
 use weir_install::files;
 
 use crate::auth::secret::sha256_digest;
+use crate::x509;
 
 /// Where it lies in the state folder.
 const FOLDER: &str = "phone";
@@ -73,10 +74,9 @@ struct KeptCertificate {
 
 fn read_certificate(path: &Path) -> Option<KeptCertificate> {
     let der = CertificateDer::from_pem_file(path).ok()?.to_vec();
-    let (_, parsed) = x509_parser::parse_x509_certificate(&der).ok()?;
-    let ends = parsed.validity().not_after.timestamp().checked_mul(1_000_000)?;
-    let public_key = parsed.public_key().subject_public_key.data.to_vec();
-    Some(KeptCertificate { der, public_key, ends: Timestamp(ends) })
+    let fields = x509::read_certificate(&der)?;
+    let (public_key, ends) = (fields.public_key.to_vec(), fields.ends);
+    Some(KeptCertificate { der, public_key, ends })
 }
 
 fn make_certificate(
@@ -146,8 +146,7 @@ mod tests {
         assert_ne!(next.fingerprint, first.fingerprint, "it would end soon");
         let serial = |made: &LanCertificate| {
             let der = CertificateDer::from_pem_file(&made.chain).expect("it is there");
-            let (_, parsed) = x509_parser::parse_x509_certificate(&der).expect("readable");
-            parsed.raw_serial().to_vec()
+            x509::tests::serial_number(&der).expect("readable")
         };
         let number = serial(&next);
         let later = made(Timestamp(now.0 + 760 * DAY_US));

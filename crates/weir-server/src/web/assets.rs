@@ -3,10 +3,9 @@
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use rust_embed::EmbeddedFile;
 use serde::Deserialize;
 
-use crate::page::assets::{AssetFiles, HASH_CHARACTERS, VERSION, encode_hex};
+use crate::page::assets::{AssetFile, FILES, HASH_CHARACTERS, VERSION, encode_hex};
 use crate::problem::ProblemDetails;
 use crate::route::{Route, RouteAccess};
 
@@ -26,21 +25,16 @@ async fn get_asset(
     Path(AssetPath { version, file: name }): Path<AssetPath>,
     headers: HeaderMap,
 ) -> Response {
-    match AssetFiles::get(&name) {
-        Some(file) => asset_response(&file, &name, version == VERSION.as_str(), &headers),
+    match FILES.get(name.as_str()) {
+        Some(file) => asset_response(file, &name, version == VERSION.as_str(), &headers),
         None => ProblemDetails::not_found(format!("the file {name:?}")).into_response(),
     }
 }
 
 /// `is_current`: the address names the state that this program has; another one (a page that was
 /// loaded before an update) gets the file as it is now and asks again next time.
-fn asset_response(
-    file: &EmbeddedFile,
-    name: &str,
-    is_current: bool,
-    asked: &HeaderMap,
-) -> Response {
-    let tag = format!("\"{}\"", &encode_hex(&file.metadata.sha256_hash())[..HASH_CHARACTERS * 2]);
+fn asset_response(file: &AssetFile, name: &str, is_current: bool, asked: &HeaderMap) -> Response {
+    let tag = format!("\"{}\"", &encode_hex(&file.hash)[..HASH_CHARACTERS * 2]);
     let keep = match is_current {
         true => "public, max-age=31536000, immutable",
         false => "no-cache",
@@ -49,7 +43,7 @@ fn asset_response(
     let known = same.is_some_and(|tags| tags.split(',').any(|one| one.trim() == tag));
     let mut response = match known {
         true => StatusCode::NOT_MODIFIED.into_response(),
-        false => file.data.to_vec().into_response(),
+        false => file.text.as_bytes().to_vec().into_response(),
     };
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(keep));
@@ -78,12 +72,10 @@ mod tests {
     #[test]
     fn s13_what_the_frame_loads_is_there_and_nothing_comes_from_elsewhere() {
         for name in ["app.css", "theme.js", "frame.js", "icon.svg"] {
-            assert!(AssetFiles::get(name).is_some(), "{name}");
+            assert!(FILES.contains_key(name), "{name}");
         }
-        for name in AssetFiles::iter() {
-            let file = AssetFiles::get(&name).expect("it was listed");
-            let text = String::from_utf8_lossy(&file.data);
-            assert_ne!(media_type(&name), "application/octet-stream", "{name}");
+        for (name, AssetFile { text, .. }) in FILES.iter() {
+            assert_ne!(media_type(name), "application/octet-stream", "{name}");
             for loads in
                 ["@import url(http", "url(http", "from \"http", "import(\"http", "src=\"http"]
             {
@@ -94,7 +86,7 @@ mod tests {
                     assert!(!text.contains(unsafe_sink), "{name} has {unsafe_sink}");
                 }
                 let makes_html = text.contains("innerHTML") || text.contains("createPolicy");
-                assert!(!makes_html || name == "html.js", "{name} makes HTML beside html.js");
+                assert!(!makes_html || *name == "html.js", "{name} makes HTML beside html.js");
             }
         }
     }

@@ -1,11 +1,11 @@
 //! Help, searchable: the program's own documents, inside it (S10). Nothing is fetched.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use axum::extract::Query;
 use axum::extract::State;
 use maud::{Markup, html};
-use rust_embed::RustEmbed;
 use serde::Deserialize;
 
 use crate::app::App;
@@ -16,6 +16,8 @@ use crate::route::Route;
 use crate::web::controls::{ButtonLook, submit_button};
 use crate::web::parts::{page_with, render_empty};
 
+mod files;
+
 const HERE: &str = "/help";
 /// Characters of a question.
 const QUESTION_CHARS_MAX: usize = 200;
@@ -23,15 +25,6 @@ const QUESTION_CHARS_MAX: usize = 200;
 const PASSAGES_MAX: usize = 3;
 /// Characters around a word that was found.
 const AROUND: usize = 110;
-
-/// The documents for people who use the program.
-#[derive(RustEmbed)]
-#[folder = "../../docs"]
-#[include = "*.md"]
-#[exclude = "decisions/*"]
-#[exclude = "generated/*"]
-#[exclude = "requirements.*"]
-struct HelpFiles;
 
 /// The document that helps on each page of the server.
 const FIRST: &[&str] = &[
@@ -61,19 +54,17 @@ const KEYS: &[(&str, &str)] = &[
 
 /// One document.
 struct HelpDocument {
-    name: String,
+    name: &'static str,
     title: String,
-    text: String,
+    text: Cow<'static, str>,
 }
 
 static ALL: LazyLock<Vec<HelpDocument>> = LazyLock::new(|| {
-    let mut all: Vec<HelpDocument> = HelpFiles::iter()
-        .filter_map(|path| {
-            let name = path.strip_suffix(".md")?.to_owned();
-            let file = HelpFiles::get(&path)?;
-            let text = String::from_utf8_lossy(&file.data).into_owned();
-            let title = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or(&name);
-            Some(HelpDocument { title: title.trim().to_owned(), name, text })
+    let mut all: Vec<HelpDocument> = files::all_files()
+        .into_iter()
+        .map(|(name, text)| {
+            let title = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or(name);
+            HelpDocument { title: title.trim().to_owned(), name, text }
         })
         .collect();
     all.sort_by_key(|document| document.title.to_lowercase());
@@ -142,7 +133,7 @@ fn render_contents() -> Markup {
     let find = |name: &&&str| ALL.iter().find(|document| document.name == **name);
     let first: Vec<&HelpDocument> = FIRST.iter().filter_map(|name| find(&name)).collect();
     let rest: Vec<&HelpDocument> =
-        ALL.iter().filter(|document| !FIRST.contains(&document.name.as_str())).collect();
+        ALL.iter().filter(|document| !FIRST.contains(&document.name)).collect();
     html! {
         section.card aria-labelledby="begin" {
             h2 id="begin" { "Getting started" }

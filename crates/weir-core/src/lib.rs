@@ -76,6 +76,7 @@ pub mod secret;
 pub mod session;
 pub mod skill;
 pub mod slash;
+pub mod sorting;
 pub mod tool;
 pub mod usage;
 pub mod view;

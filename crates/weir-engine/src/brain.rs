@@ -14,6 +14,7 @@ use weir_core::governance::rules::{EffectPresence, Ruling};
 use weir_core::ids::{BrainEntryId, CallId, SessionId, Timestamp};
 use weir_core::record::sha256_hex;
 use weir_core::session::SessionConfig;
+use weir_core::sorting::sort_stably;
 use weir_core::tool::built_in::BRAIN_KEEPER;
 
 use crate::ports::{Store, StoreError, StoredItem};
@@ -107,7 +108,7 @@ pub async fn list_entries(
         filter.state.is_none_or(|state| entry.state == state)
             && filter.kind.is_none_or(|kind| entry.kind == kind)
     });
-    entries.sort_by(|a, b| (b.changed, &a.id).cmp(&(a.changed, &b.id)));
+    sort_stably(&mut entries, |a, b| (b.changed, &a.id).cmp(&(a.changed, &b.id)));
     Ok(entries)
 }
 

@@ -19,6 +19,7 @@ use weir_core::ids::BlobId;
 use weir_core::message::{Message, MessageBlock, StoredMedia};
 use weir_core::model::{ModelInfo, ModelRequest};
 use weir_core::record::sha256_hex;
+use weir_core::sorting::sort_stably;
 
 use crate::attach::size_text;
 use crate::ports::{AttachmentSupport, Blobs, MediaMap};
@@ -111,7 +112,7 @@ impl DocumentConverter {
     ) -> ConvertedRequest {
         let mut wanted: Vec<StoredMedia> = Vec::new();
         request.history.iter().for_each(|message| documents_in(&message.blocks, &mut wanted));
-        wanted.sort_by(|a, b| a.blob.cmp(&b.blob));
+        sort_stably(&mut wanted, |a, b| a.blob.cmp(&b.blob));
         wanted.dedup_by(|a, b| a.blob == b.blob);
         self.conversions.forget_all_but(&wanted);
         let (mut converted, mut instead) = (ConvertedRequest::default(), HashMap::new());

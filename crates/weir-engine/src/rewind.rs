@@ -7,6 +7,7 @@ use std::path::Path;
 
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
+use weir_core::sorting::sort_stably_by_key;
 
 use crate::error::EngineError;
 use crate::family;
@@ -45,7 +46,7 @@ pub async fn session_checkpoints(
         let run = member.run.to_string();
         all.extend(found.into_iter().map(|info| CheckpointInfo { run: run.clone(), ..info }));
     }
-    all.sort_by_key(|info| std::cmp::Reverse(info.ts));
+    sort_stably_by_key(&mut all, |info| std::cmp::Reverse(info.ts));
     Ok(all)
 }
 
@@ -90,7 +91,7 @@ pub async fn changes_since(
         }
         at = original;
     }
-    since.changes.sort_by_key(|info| std::cmp::Reverse(info.ts));
+    sort_stably_by_key(&mut since.changes, |info| std::cmp::Reverse(info.ts));
     Ok(since)
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weir_core::ids::{CheckpointId, SessionId, Timestamp};
+use weir_core::sorting::sort_stably_by_key;
 use weir_core::tool::{PathAccess, PlannedChange};
 
 use crate::ports::{CheckpointInfo, Checkpoints, FileContent, Snapshot, SnapshotEntry, StoreError};
@@ -97,7 +98,7 @@ pub async fn compute_restore_plan(
     only: &[String],
 ) -> Result<RestorePlan, UndoError> {
     let mut order: Vec<&CheckpointInfo> = checkpoints.iter().collect();
-    order.sort_by_key(|info| info.ts);
+    sort_stably_by_key(&mut order, |info| info.ts);
     let mut paths: BTreeMap<String, (FileContent, FileContent)> = BTreeMap::new();
     for info in order {
         let (_, entries) = store.load(workspace.root(), info.id.as_str()).await?;

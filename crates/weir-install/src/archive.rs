@@ -16,6 +16,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use weir_core::secret::Secret;
+use weir_core::sorting::sort_stably_by_key;
 use weir_store::{PostgresStores, copy_sqlite};
 
 use crate::environment::WeirFolders;
@@ -339,7 +340,7 @@ fn walk_files(
         Err(error) => return Err(error),
     };
     let mut entries = entries.collect::<io::Result<Vec<_>>>()?;
-    entries.sort_by_key(fs::DirEntry::file_name);
+    sort_stably_by_key(&mut entries, fs::DirEntry::file_name);
     for entry in entries {
         let file_name = entry.file_name();
         let Some(word) = file_name.to_str() else { continue };

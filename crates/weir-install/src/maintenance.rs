@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use weir_core::ids::Timestamp;
+use weir_core::sorting::sort_stably;
+use weir_engine::blocking::run_blocking;
 
 use crate::archive::{self, BackupOf};
 use crate::environment::WeirFolders;
@@ -209,7 +211,7 @@ impl Maintenance {
         };
         let mut lines: Vec<BackupLine> =
             entries.flatten().filter_map(|entry| line_of(&entry.path())).collect();
-        lines.sort_by(|a, b| b.made.cmp(&a.made).then_with(|| b.name.cmp(&a.name)));
+        sort_stably(&mut lines, |a, b| b.made.cmp(&a.made).then_with(|| b.name.cmp(&a.name)));
         Ok(lines)
     }
 

@@ -1,6 +1,8 @@
 //! The MCP servers that are declared for a workspace (C8): those of the settings, where a person
 //! trusted it those of its `.mcp.json`, and those that an editor brings. Nothing is started here.
 
+use weir_core::sorting::{sort_stably, sort_stably_by_key};
+
 use crate::config::{SettingOrigin, WorkspaceConfig};
 use crate::context::InstallationContext;
 pub use crate::declared_server::{DeclaredServer, DeclaredServers, ServerOwner};
@@ -72,7 +74,7 @@ pub fn load_declared_servers(cx: &InstallationContext) -> anyhow::Result<Declare
             None => servers.push(brought.clone()),
         }
     }
-    servers.sort_by(|a, b| a.name.cmp(&b.name));
+    sort_stably(&mut servers, |a, b| a.name.cmp(&b.name));
     Ok((servers, notes))
 }
 
@@ -98,6 +100,8 @@ fn server_origin(config: &WorkspaceConfig, name: &str) -> SettingOrigin {
     let below = format!("mcp_servers.{name}.");
     let mut found: Vec<&SettingOrigin> =
         config.set_keys().filter(|(key, _)| key.starts_with(&below)).map(|(_, o)| o).collect();
-    found.sort_by_key(|origin| (!matches!(origin, SettingOrigin::Project(..)), origin.line()));
+    sort_stably_by_key(&mut found, |origin| {
+        (!matches!(origin, SettingOrigin::Project(..)), origin.line())
+    });
     found.first().map_or(SettingOrigin::BuiltIn, |origin| (*origin).clone())
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use weir_core::ids::Timestamp;
+use weir_core::sorting::sort_stably;
 use weir_core::view::plain::visible_text;
 
 mod governed;
@@ -187,7 +188,7 @@ fn compare_snapshots(before: &FileSnapshot, now: &FileSnapshot) -> Vec<GovernedF
         .collect();
     let gone = before.keys().filter(|path| !now.contains_key(*path));
     changes.extend(gone.map(|path| change(path, ChangeKind::Removed)));
-    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    sort_stably(&mut changes, |a, b| a.path.cmp(&b.path));
     changes
 }
 

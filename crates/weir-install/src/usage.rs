@@ -8,6 +8,7 @@ use serde::Serialize;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::model::Usage;
 use weir_core::session::child;
+use weir_core::sorting::{sort_stably, sort_stably_by_key};
 use weir_core::view::cache::CacheMiss;
 use weir_engine::engine::visit_records;
 use weir_engine::ports::{SessionFilter, SessionMeta, Store, StoreError, UsageFilter};
@@ -97,7 +98,7 @@ impl SessionsUsage {
     pub fn misses(&self) -> Vec<&SessionMiss> {
         let mut all: Vec<&SessionMiss> =
             self.sessions.iter().flat_map(|session| &session.misses).collect();
-        all.sort_by_key(|one| std::cmp::Reverse(one.miss.ts));
+        sort_stably_by_key(&mut all, |one| std::cmp::Reverse(one.miss.ts));
         all
     }
 
@@ -114,7 +115,9 @@ impl SessionsUsage {
             sum.unpriced += u64::from(one.miss.cost_usd.is_none());
         }
         let mut sums: Vec<MissSum> = sums.into_values().collect();
-        sums.sort_by(|a, b| b.cost_usd.total_cmp(&a.cost_usd).then(b.tokens.cmp(&a.tokens)));
+        sort_stably(&mut sums, |a, b| {
+            b.cost_usd.total_cmp(&a.cost_usd).then(b.tokens.cmp(&a.tokens))
+        });
         sums
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use weir_core::event::Event;
 use weir_core::ids::Timestamp;
 use weir_core::schedule::{AgentCause, AgentRun, ScheduledAgent};
+use weir_core::sorting::sort_stably;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Store, StoredItem, TickClaim};
 use weir_engine::schedule::calendar::Calendar;
@@ -169,7 +170,7 @@ pub(crate) async fn list_agents(
         let last = load_runs(store.as_ref(), &kept.name, 1).await?.pop();
         lines.push(agent_line(kept, last.map(RunLine::from), now));
     }
-    lines.sort_by(|a, b| a.name.cmp(&b.name));
+    sort_stably(&mut lines, |a, b| a.name.cmp(&b.name));
     Ok(lines)
 }
 

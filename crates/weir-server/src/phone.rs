@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use weir_core::ids::Timestamp;
+use weir_core::sorting::sort_stably_by_key;
 use weir_install::people::Person;
 
 use crate::app::App;
@@ -129,7 +130,7 @@ impl App {
         for person in accounts::list_accounts(&self.auth.shelf).await.map_err(told)? {
             all.extend(self.phones_of(&person).await.map_err(told)?);
         }
-        all.sort_by_key(|phone| phone.paired);
+        sort_stably_by_key(&mut all, |phone| phone.paired);
         Ok(all)
     }
 

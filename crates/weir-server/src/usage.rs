@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
+use weir_core::sorting::sort_stably;
 use weir_engine::ports::UsageFilter;
 
 use crate::app::App;
@@ -267,7 +268,9 @@ pub(crate) async fn usage_report(
             },
         }));
     }
-    lines.sort_by(|a, b| (&a.day, &a.person, &a.model).cmp(&(&b.day, &b.person, &b.model)));
+    sort_stably(&mut lines, |a, b| {
+        (&a.day, &a.person, &a.model).cmp(&(&b.day, &b.person, &b.model))
+    });
     let mut total = UsageSum::default();
     lines.iter().for_each(|line| total.add(&line.sum));
     let details = UsageDetails::default();

@@ -13,6 +13,7 @@ use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::{Record, SessionSnapshot};
 use weir_core::schedule::AgentRun;
+use weir_core::sorting::sort_stably;
 use weir_engine::ports::{
     AgentRunFilter, Append, AskChanges, AuditLine, FileMark, IndexedText, KEPT_AGENT, Lease,
     LeaseOwner, MemoryFilter, Passage, PlaceLimits, Proposal, RecallQuery, RemoteCommand,
@@ -94,7 +95,7 @@ impl MemoryState {
             records.cloned().collect::<Vec<_>>()
         };
         let mut found: Vec<Record> = self.sessions.values().flat_map(of_session).collect();
-        found.sort_by(|a, b| (a.ts, &a.session, a.seq).cmp(&(b.ts, &b.session, b.seq)));
+        sort_stably(&mut found, |a, b| (a.ts, &a.session, a.seq).cmp(&(b.ts, &b.session, b.seq)));
         found
     }
 }
@@ -227,7 +228,7 @@ impl Store for MemoryStore {
             .filter_map(|session| session.meta.clone())
             .filter(|meta| filter.workspace.as_ref().is_none_or(|path| *path == meta.workspace))
             .collect();
-        found.sort_by(|a, b| (b.updated, &b.id).cmp(&(a.updated, &a.id)));
+        sort_stably(&mut found, |a, b| (b.updated, &b.id).cmp(&(a.updated, &a.id)));
         found.truncate(filter.limit.unwrap_or(usize::MAX));
         Ok(found)
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use weir_core::sorting::sort_stably_by_key;
 use weir_engine::excerpt;
 
 /// Most words of one question: of more, the longest count, because they say the most.
@@ -31,7 +32,7 @@ impl SearchWords {
             .flat_map(taken_apart)
             .collect();
         if words.len() > WORDS_MAX {
-            words.sort_by_key(|word| std::cmp::Reverse(word.text.chars().count()));
+            sort_stably_by_key(&mut words, |word| std::cmp::Reverse(word.text.chars().count()));
             words.truncate(WORDS_MAX);
         }
         SearchWords(words)

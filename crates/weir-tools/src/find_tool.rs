@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::governance::label::Label;
+use weir_core::sorting::sort_stably_by_key;
 use weir_core::tool::built_in::PROGRAM_RUNNER;
 use weir_core::tool::declare;
 use weir_core::tool::{EffectClass, Effects, RawResult, ResultEffect, ToolGroup, ToolSpec};
@@ -166,7 +167,7 @@ fn best_matches<'a>(query: &str, tools: &'a [ToolSpec]) -> Vec<(u32, &'a ToolSpe
         query.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').collect();
     let scored = tools.iter().map(|tool| (score_tool(&wanted, &named, tool), tool));
     let mut found: Vec<(u32, &ToolSpec)> = scored.filter(|(score, _)| *score > 0).collect();
-    found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    sort_stably_by_key(&mut found, |(score, _)| std::cmp::Reverse(*score));
     let best = found.first().map_or(0, |(score, _)| *score);
     found.retain(|(score, _)| *score * FLOOR >= best);
     found.truncate(FOUND_MAX);

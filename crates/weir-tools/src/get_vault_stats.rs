@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use weir_core::sorting::sort_stably_by_key;
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
 use weir_notes::index::IndexedLink;
@@ -69,7 +70,7 @@ impl ActionTool for GetVaultStats {
 /// Counts by name, the largest first.
 fn rank_counts<K: Ord>(counts: BTreeMap<K, usize>) -> Vec<(K, usize)> {
     let mut counts: Vec<(K, usize)> = counts.into_iter().collect();
-    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    sort_stably_by_key(&mut counts, |(_, count)| std::cmp::Reverse(*count));
     counts.truncate(SHOWN_MAX);
     counts
 }

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::governance::label::Label;
+use weir_core::sorting::sort_stably_by_key;
 use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, Callable, PluginLine, PluginState, ToolContext};
 use weir_engine::relevance::TextRelevance;
@@ -188,7 +189,7 @@ fn answer_need(need: &str, helps: &[CapabilityHint]) -> RawResult {
 fn rank_by_words(wanted: &BTreeSet<String>, helps: &[CapabilityHint]) -> Vec<usize> {
     let scored = helps.iter().map(|help| score_hint(wanted, help)).enumerate();
     let mut scored: Vec<(usize, usize)> = scored.filter(|(_, score)| *score > 0).collect();
-    scored.sort_by_key(|(_, score)| std::cmp::Reverse(*score));
+    sort_stably_by_key(&mut scored, |(_, score)| std::cmp::Reverse(*score));
     scored.into_iter().map(|(at, _)| at).collect()
 }
 

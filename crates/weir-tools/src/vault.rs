@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use weir_core::record::sha256_hex;
+use weir_core::sorting::sort_stably_by_key;
 use weir_core::tool::{Effects, PathAccess, PathEffect};
 use weir_engine::ports::{CallPlan, FileContent};
 use weir_engine::scene::{self, VaultNames};
@@ -229,7 +230,7 @@ impl NoteVault {
     fn names_in_use(&self) -> VaultNames {
         let mut properties: Vec<(&str, usize)> =
             self.index.count_properties().filter(|(_, count)| *count > 1).collect();
-        properties.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        sort_stably_by_key(&mut properties, |(_, count)| std::cmp::Reverse(*count));
         let tags = count_tags(&self.index).into_iter().filter(|(_, count)| *count > 1);
         VaultNames::new(
             properties.into_iter().map(|(name, _)| name.to_owned()),

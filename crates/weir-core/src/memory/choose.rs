@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{MemoryFact, MemoryKind, MemoryStatus, words};
 use crate::ids::Timestamp;
+use crate::sorting::sort_stably;
 
 /// Most facts that are told with one message.
 pub const TOLD_MAX: usize = 20;
@@ -155,7 +156,7 @@ fn fact_score(fact: &MemoryFact, fit: u32, now: Timestamp) -> u32 {
 
 /// The same facts give the same order, whatever the store says first.
 fn best_first(scored: &mut [(u32, MemoryFact)]) {
-    scored.sort_by(|(a, one), (b, other)| {
+    sort_stably(scored, |(a, one), (b, other)| {
         b.cmp(a).then_with(|| other.updated.cmp(&one.updated)).then_with(|| one.id.cmp(&other.id))
     });
 }

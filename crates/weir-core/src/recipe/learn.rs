@@ -16,6 +16,7 @@ use super::{Recipe, RecipeSource, RecipeStep, TRIGGERS_MAX, check_recipe, words}
 use crate::ids::{RunId, SessionId, Timestamp};
 use crate::label::{Integrity, Label, Privacy};
 use crate::record::sha256_hex;
+use crate::sorting::sort_stably_by_key;
 
 mod merge;
 mod private;
@@ -104,7 +105,9 @@ pub fn learn_recipes(runs: &[SolvedRun], known: &[Recipe]) -> Vec<LearnedRecipe>
     }
     let mut learned: Vec<LearnedRecipe> = Vec::new();
     for of_shape in shapes.values_mut().filter(|runs| runs.len() >= EVIDENCE_RUNS) {
-        of_shape.sort_by_key(|told| (std::cmp::Reverse(told.run.ts), told.run.session.clone()));
+        sort_stably_by_key(of_shape, |told| {
+            (std::cmp::Reverse(told.run.ts), told.run.session.clone())
+        });
         let mut used: BTreeSet<(&SessionId, RunId)> = BTreeSet::new();
         for seed in 0..of_shape.len() {
             let free = |told: &&ComparedRun<'_>| !used.contains(&(&told.run.session, told.run.run));

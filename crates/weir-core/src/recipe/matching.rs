@@ -6,6 +6,7 @@
 //! in passing is not taken for the task. Why no vectors: decision 22.
 
 use super::{Recipe, RecipeMatch, RecipeSource, RecipeStanding, words};
+use crate::sorting::sort_stably;
 
 /// A recipe that fits less well than this is no match, unless a setting says otherwise.
 pub const FLOOR_DEFAULT: f64 = 0.5;
@@ -49,7 +50,7 @@ pub fn match_recipes<'a>(
             Some(RecipeMatch { recipe: recipe.clone(), score, standing })
         })
         .collect();
-    found.sort_by(|a, b| {
+    sort_stably(&mut found, |a, b| {
         b.score
             .total_cmp(&a.score)
             .then_with(|| b.standing.points().cmp(&a.standing.points()))

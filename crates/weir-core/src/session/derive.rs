@@ -11,6 +11,7 @@ use crate::event::{
 };
 use crate::ids::{QuestionId, RunId, Timestamp, TurnId};
 use crate::message::plain_text;
+use crate::sorting::sort_stably_by_key;
 use crate::tool::AgentControl;
 
 use super::apply::task_list;
@@ -419,7 +420,7 @@ fn finish_run(
     };
     // Calls that ran beside each other were answered in any order.
     let mut denials = run.denials.clone();
-    denials.sort_by_key(|denial| denial.call);
+    sort_stably_by_key(&mut denials, |denial| denial.call);
     RunFinished {
         run: run.id,
         status,

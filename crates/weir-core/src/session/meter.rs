@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::MessageOrigin;
 use crate::message::MessageBlock;
+use crate::sorting::sort_stably_by_key;
 
 use super::Session;
 use super::window::{WindowWeight, of_blocks, tool_bytes};
@@ -83,7 +84,7 @@ impl Session {
                 (tool.name.clone(), self.window.weight_tokens(weight))
             })
             .collect();
-        largest_tools.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+        sort_stably_by_key(&mut largest_tools, |(_, tokens)| std::cmp::Reverse(*tokens));
         largest_tools.truncate(5);
         ContextMeter {
             window: self.window_tokens(),

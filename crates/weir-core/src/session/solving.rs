@@ -7,6 +7,7 @@ use crate::event::{CallFinished, RunFinished, RunStatus, RunTrigger};
 use crate::ids::CallId;
 use crate::message::{MessageBlock, plain_text};
 use crate::recipe::{SHAPE_CALLS_MAX, SHAPE_CALLS_MIN, SolvedCall, SolvedRun};
+use crate::sorting::sort_stably_by_key;
 use crate::tool::ToolGroup;
 
 use super::{Session, UndeliveredInput};
@@ -105,7 +106,7 @@ pub(super) fn solved_run(s: &Session, f: &RunFinished) -> Option<SolvedRun> {
     }
     // Calls that ran beside each other were answered in any order.
     let mut calls = calls.clone();
-    calls.sort_by_key(|(id, _)| *id);
+    sort_stably_by_key(&mut calls, |(id, _)| *id);
     Some(SolvedRun {
         session: s.id.clone(),
         run: f.run,

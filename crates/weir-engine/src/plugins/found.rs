@@ -10,6 +10,7 @@ use weir_core::plugin::{
     PLUGIN_FILE, PLUGIN_FILE_BYTES_MAX, PluginManifest, PluginSnapshot, find_hidden_character,
     snapshot_text,
 };
+use weir_core::sorting::sort_stably;
 use weir_core::tool::{PathAccess, PathPlace as Where};
 use weir_core::view::plain::visible_text;
 
@@ -93,7 +94,7 @@ pub(super) fn read_plugin_files(
     if bytes > BYTES_MAX {
         return Err(format!("it has more than {} MB", BYTES_MAX >> 20));
     }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
+    sort_stably(&mut files, |a, b| a.path.cmp(&b.path));
     Ok(files)
 }
 

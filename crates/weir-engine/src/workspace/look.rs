@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::fs::{AtFlags, FileType};
+use weir_core::sorting::sort_stably;
 
 use super::guard::PathSpot;
 use super::parallel::{spread_work, threads_for};
@@ -109,7 +110,7 @@ pub(super) fn survey_root(
     if looked.entries > size.entries_max {
         return None;
     }
-    looked.differing.sort_by(|a, b| a.spot.real.cmp(&b.spot.real));
+    sort_stably(&mut looked.differing, |a, b| a.spot.real.cmp(&b.spot.real));
     looked.unseen.skipped.sort();
     looked.unseen.skipped.dedup();
     Some(looked)

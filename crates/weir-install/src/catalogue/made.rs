@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
+use weir_core::sorting::sort_stably_by_key;
 use weir_core::view::plain::visible_text;
 use weir_engine::made::{self, Acceptance, DISABLED, DynamicToolFinding, ToolSurveyScope};
 use weir_engine::ports::{Clock as _, NoHost, ScriptKind, ScriptTask, StoredItem};
@@ -154,7 +155,7 @@ pub async fn removed(cx: &InstallationContext, name: &str) -> anyhow::Result<(St
 pub fn one(found: Vec<DynamicToolFinding>, name: &str) -> anyhow::Result<DynamicToolFinding> {
     let mut named: Vec<DynamicToolFinding> =
         found.into_iter().filter(|found| found.name == name).collect();
-    named.sort_by_key(|found| found.why_not.is_some());
+    sort_stably_by_key(&mut named, |found| found.why_not.is_some());
     let first = named.into_iter().next();
     first.ok_or_else(|| {
         let name = visible_text(name);

@@ -4,6 +4,8 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use weir_core::sorting::sort_stably;
+
 use super::{HistoryLine, ImportedHistoryHead};
 use crate::context::InstallationContext;
 use crate::failure::usage;
@@ -23,7 +25,7 @@ pub(super) fn imported_folder(state: &Path) -> PathBuf {
 /// All of them, the newest first.
 pub fn list_imported_histories(cx: &InstallationContext) -> Vec<ImportedHistoryHead> {
     let mut heads: Vec<_> = all_files(cx).iter().filter_map(|path| read_head(path)).collect();
-    heads.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| a.id.cmp(&b.id)));
+    sort_stably(&mut heads, |a, b| b.started.cmp(&a.started).then_with(|| a.id.cmp(&b.id)));
     heads
 }
 

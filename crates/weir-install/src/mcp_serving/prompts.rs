@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use weir_core::governance::label::Label;
 use weir_core::skill::fill_arguments;
+use weir_core::sorting::sort_stably;
 use weir_core::view::told::one_line;
 use weir_engine::ports::Store;
 use weir_engine::scene::SceneOptions;
@@ -46,7 +47,7 @@ impl PromptSource {
             let used = commands.into_iter().filter(|one| !one.shadowed && !is_skill(&one.name));
             let mut all: Vec<ServedPrompt> = used.filter_map(command_prompt).collect();
             all.extend(of_skills);
-            all.sort_by(|a, b| a.name.cmp(&b.name));
+            sort_stably(&mut all, |a, b| a.name.cmp(&b.name));
             Ok(all)
         })
         .await

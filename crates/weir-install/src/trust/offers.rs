@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
+use weir_core::sorting::sort_stably;
 use weir_core::view::plain::visible_text;
 
 use super::governed::{GovernedFile, read_first_bytes, read_governed_text};
@@ -103,7 +104,7 @@ pub fn collect_trust_offers(
             });
         }
     }
-    offers.sort_by(|a, b| {
+    sort_stably(&mut offers, |a, b| {
         a.kind.cmp(&b.kind).then_with(|| a.file.cmp(&b.file)).then_with(|| a.line.cmp(&b.line))
     });
     Ok(offers)

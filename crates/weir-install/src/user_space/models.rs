@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use weir_core::secret::Secret;
+use weir_core::sorting::sort_stably_by_key;
 use weir_providers::catalogue::{CatalogueOverrides, ModelCatalogue};
 use weir_providers::dialect::openai_chat;
 use weir_providers::http_model::ModelEndpoint;
@@ -101,7 +102,7 @@ pub fn dialect_choices() -> Vec<DialectChoice> {
         .iter()
         .map(|dialect| DialectChoice { name: dialect.name(), title: dialect.title() })
         .collect();
-    all.sort_by_key(|choice| choice.name != openai_chat::NAME);
+    sort_stably_by_key(&mut all, |choice| choice.name != openai_chat::NAME);
     all
 }
 

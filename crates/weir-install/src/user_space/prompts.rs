@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::ids::Timestamp;
 use weir_core::prompt::{self, BYTES_PER_TOKEN};
+use weir_core::sorting::sort_stably_by_key;
+use weir_engine::blocking::run_blocking;
 use weir_engine::ports::{PutOutcome, RecordEntry};
 use weir_engine::scene::{SOUL_CHARS_MAX, SceneRequest, USER_CHARS_MAX};
 
@@ -160,7 +162,7 @@ impl UserSpace {
                 serde_json::from_str(&entry.text).map_err(|error| to_failed_error(&error))?;
             versions.push(PromptVersion { version, text: kept.text, by: kept.by, ts: kept.ts });
         }
-        versions.sort_by_key(|version| version.version);
+        sort_stably_by_key(&mut versions, |version| version.version);
         Ok(versions)
     }
 

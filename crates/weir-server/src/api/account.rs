@@ -8,6 +8,7 @@ use http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
+use weir_core::sorting::sort_stably_by_key;
 
 use crate::api::auth::{SignedInPerson, let_in};
 use crate::api::page::{ListPage, PageQuery};
@@ -114,7 +115,7 @@ pub(crate) async fn logins_of(app: &App, caller: &Caller) -> HandlerResult<Vec<L
             device: kept.value.device,
         })
         .collect();
-    all.sort_by_key(|line| std::cmp::Reverse(line.seen));
+    sort_stably_by_key(&mut all, |line| std::cmp::Reverse(line.seen));
     Ok(all)
 }
 

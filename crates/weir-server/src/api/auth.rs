@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
+use weir_core::sorting::sort_stably_by_key;
 use weir_install::people::Role;
 
 use crate::api::page::{ListPage, PageQuery};
@@ -203,7 +204,7 @@ pub(crate) async fn tokens_of(app: &App, caller: &Caller) -> HandlerResult<Vec<T
         .into_iter()
         .map(|TypedEntry { value, expires, .. }| TokenLine::from_token(value, expires))
         .collect();
-    lines.sort_by_key(|line| line.created);
+    sort_stably_by_key(&mut lines, |line| line.created);
     Ok(lines)
 }
 

@@ -11,6 +11,7 @@ use weir_core::ids::{InputId, Seq, SessionId};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::session::child;
+use weir_core::sorting::sort_stably_by_key;
 use weir_engine::ports::SessionFilter;
 use weir_install::user_space::SessionPreferences;
 
@@ -296,7 +297,7 @@ pub(crate) async fn list_sessions(
             in_title || hits.iter().any(|hit| hit.session == line.id)
         });
     }
-    lines.sort_by_key(|line| !line.pinned);
+    sort_stably_by_key(&mut lines, |line| !line.pinned);
     let part = PageQuery { limit: query.limit, after: query.after };
     Ok(ListPage::from_list(lines, &part, |line| line.id.to_string()))
 }

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::session::child;
+use weir_core::sorting::sort_stably_by_key;
 
 use super::page::{ListPage, PageQuery};
 use crate::app::App;
@@ -154,7 +155,7 @@ pub(crate) async fn list_own_shares(
     let owner = caller.person.id.as_str();
     let mut all = share_records(app).list_entries::<ShareRecord>(KIND, Some(owner)).await?;
     all.retain(|kept| session.is_none_or(|session| kept.value.session.as_str() == session));
-    all.sort_by_key(|kept| std::cmp::Reverse(kept.value.created));
+    sort_stably_by_key(&mut all, |kept| std::cmp::Reverse(kept.value.created));
     Ok(all.iter().map(share_line).collect())
 }
 

@@ -5,6 +5,7 @@ use axum::extract::{Path, Query, State};
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use weir_core::sorting::sort_stably;
 use weir_install::people::{Person, Role};
 
 use crate::account_admin::{AdminContext, NewAccountRequest};
@@ -110,7 +111,7 @@ pub(crate) fn invitation_path(token: &str) -> String {
 /// Everybody, by name.
 pub(crate) async fn list_people(app: &App) -> HandlerResult<Vec<Person>> {
     let mut all = accounts::list_accounts(&app.auth.shelf).await?;
-    all.sort_by(|one, other| one.name.cmp(&other.name));
+    sort_stably(&mut all, |one, other| one.name.cmp(&other.name));
     Ok(all)
 }
 

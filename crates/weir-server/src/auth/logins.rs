@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
+use weir_core::sorting::sort_stably_by_key;
 use weir_install::people::PersonId;
 
 use crate::auth::secret;
@@ -94,7 +95,7 @@ pub(crate) async fn begin_login(
     if arrival.device.is_empty() {
         others.retain(|login| login.value.device.is_empty());
     }
-    others.sort_by_key(|login| login.value.created);
+    sort_stably_by_key(&mut others, |login| login.value.created);
     let over = (others.len() + 1).saturating_sub(LOGINS_MAX);
     for old in others.iter().take(over) {
         shelf.remove(KIND, &old.name).await?;

@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use weir_core::sorting::sort_stably;
 use weir_engine::ports::UsageFilter;
 use weir_install::spending::CapState;
 use weir_install::usage::{MissSum, SESSIONS_MAX, SessionMiss, SessionsUsage, read_sessions_usage};
@@ -102,7 +103,7 @@ pub(crate) async fn add_details(
         all.left_out += used.left_out;
         all.sessions.extend(used.sessions);
     }
-    misses.sort_by(|a, b| b.at.cmp(&a.at));
+    sort_stably(&mut misses, |a, b| b.at.cmp(&a.at));
     misses.truncate(MISSES_LISTED);
     let caps = app.user_space(&caller.person).await?.cap_states().await?;
     report.details = UsageDetails {

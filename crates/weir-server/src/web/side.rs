@@ -4,6 +4,7 @@
 use maud::{Markup, html};
 use weir_core::ids::SessionId;
 use weir_core::session::child;
+use weir_core::sorting::sort_stably_by_key;
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::SessionFilter;
 
@@ -68,7 +69,7 @@ pub(crate) async fn load_side_chats(
         let title = title_or_default(chat.title.as_deref().unwrap_or(&meta.title));
         lines.push(SideChat { id: meta.id, title, pinned: chat.pinned });
     }
-    lines.sort_by_key(|line| !line.pinned);
+    sort_stably_by_key(&mut lines, |line| !line.pinned);
     lines.truncate(SHOWN);
     Ok(lines)
 }

@@ -8,6 +8,7 @@ use weir_core::memory::{
     DecidedFact, MemoryDecision, MemoryFact, MemoryOutcome, MemoryStatus, NewMemory,
     decide_about_fact, edited_fact_id, first_said, id_of, said_again, settle_fact, takes_place,
 };
+use weir_core::sorting::sort_stably;
 use weir_engine::ports::{
     IndexedText, MemoryFilter, Passage, Proposal, RecallQuery, StoreError, StoredItem,
 };
@@ -107,7 +108,7 @@ impl KnowledgeTables {
         let scores = bm25_scores(&texts.collect::<Vec<_>>(), &words);
         let mut ranked: Vec<(f64, &MemoryFact)> = scores.into_iter().zip(found).collect();
         ranked.retain(|(score, _)| words.is_empty() || *score > 0.0);
-        ranked.sort_by(|(a, one), (b, two)| {
+        sort_stably(&mut ranked, |(a, one), (b, two)| {
             b.total_cmp(a).then(two.updated.cmp(&one.updated)).then(one.id.cmp(&two.id))
         });
         let limit = filter.limit.unwrap_or(usize::MAX);
@@ -127,7 +128,7 @@ impl KnowledgeTables {
     pub(super) fn list_proposals(&self, what: &str) -> Vec<Proposal> {
         let waiting = self.proposals.values().filter(|proposal| proposal.what == what);
         let mut waiting: Vec<Proposal> = waiting.cloned().collect();
-        waiting.sort_by(|a, b| (a.ts, &a.name).cmp(&(b.ts, &b.name)));
+        sort_stably(&mut waiting, |a, b| (a.ts, &a.name).cmp(&(b.ts, &b.name)));
         waiting
     }
 
@@ -209,7 +210,7 @@ pub(super) fn recall_passages(
         .filter(|((score, keep), _)| wanted.is_empty() || (*keep && *score > 0.0))
         .map(|((score, _), place)| (score, place))
         .collect();
-    ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    sort_stably(&mut ranked, |(a, _), (b, _)| b.total_cmp(a));
     let passage = |(id, session, text): (&SessionId, &MemorySession, &IndexedText)| Passage {
         session: id.clone(),
         seq: text.seq,

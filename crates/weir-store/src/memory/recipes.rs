@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use weir_core::ids::{RunId, SessionId, Timestamp};
 use weir_core::recipe::{RecipeStanding, RecipeUse, SolvedRun};
+use weir_core::sorting::sort_stably;
 use weir_engine::ports::{SOLVED_RUNS_MAX, SolvedFilter};
 
 /// What is known about recipes and their makings.
@@ -42,7 +43,7 @@ impl RecipeNotes {
     pub(super) fn solved_runs(&self, filter: &SolvedFilter) -> Vec<SolvedRun> {
         let wanted = |run: &&SolvedRun| filter.profile.as_ref().is_none_or(|p| *p == run.profile);
         let mut found: Vec<SolvedRun> = self.solved.values().filter(wanted).cloned().collect();
-        found.sort_by(|a, b| (b.ts, &b.session, b.run).cmp(&(a.ts, &a.session, a.run)));
+        sort_stably(&mut found, |a, b| (b.ts, &b.session, b.run).cmp(&(a.ts, &a.session, a.run)));
         found.truncate(filter.limit.unwrap_or(usize::MAX));
         found
     }

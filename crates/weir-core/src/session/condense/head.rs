@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::event::{HistoryEntry, MessageOrigin};
 use crate::message::{Message, MessageBlock, plain_text};
 use crate::prompt;
+use crate::sorting::sort_stably_by_key;
 use crate::tool::PlanStatus;
 
 use super::super::activity_log::FileTouch;
@@ -113,7 +114,9 @@ impl Session {
         push_slot(&mut out, "Open tasks", items, room / 5, "");
         push_slot(&mut out, "Also said by the person", left_out.iter().cloned(), room / 8, "");
         let mut files: Vec<_> = self.activity.files.iter().collect();
-        files.sort_by_key(|(_, touch)| (touch.what.is_read(), std::cmp::Reverse(touch.call)));
+        sort_stably_by_key(&mut files, |(_, touch)| {
+            (touch.what.is_read(), std::cmp::Reverse(touch.call))
+        });
         let told = |path: &str, t: &FileTouch| format!("{path}: {} ({})", t.what.as_str(), t.call);
         let files = files.into_iter().map(|(path, touch)| told(path, touch));
         push_slot(&mut out, "Files touched", files, room / 4, "");

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use weir_core::ids::{SessionId, Timestamp};
+use weir_core::sorting::sort_stably;
 use weir_core::view::plain::visible_text;
 use weir_mcp::{ServerIdentity, ServerPin, TokenStore as _, in_words};
 
@@ -172,7 +173,7 @@ pub async fn list_brought_decisions(
             });
         }
     }
-    found.sort_by(|a, b| (&a.name, !a.is_approved).cmp(&(&b.name, !b.is_approved)));
+    sort_stably(&mut found, |a, b| (&a.name, !a.is_approved).cmp(&(&b.name, !b.is_approved)));
     Ok(found)
 }
 

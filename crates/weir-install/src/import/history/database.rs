@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::path::Path;
 
 use serde_json::Value;
+use weir_core::sorting::sort_stably_by_key;
 use weir_store::{
     ForeignBounds, ForeignDatabase, ForeignDatabaseError, ForeignRow, ForeignRows, ForeignValue,
 };
@@ -216,7 +217,7 @@ impl HistoryDatabase {
         found: &mut ImportFindings,
         mut fill: impl FnMut(&mut DatabaseSession) -> Result<(), ForeignDatabaseError>,
     ) -> Result<(), ForeignDatabaseError> {
-        sessions.sort_by_key(|session| Reverse(session.changed_ms));
+        sort_stably_by_key(&mut sessions, |session| Reverse(session.changed_ms));
         let most = SESSIONS_MAX.saturating_sub(found.sessions);
         let mut left: Vec<(String, String)> = Vec::new();
         if sessions.len() > most {

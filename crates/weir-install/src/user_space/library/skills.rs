@@ -1,5 +1,6 @@
 //! Skills: found, shown, accepted, put away.
 
+use weir_core::sorting::sort_stably;
 use weir_engine::skills::{FoundSkill, SkillSource, read_skill_for_people};
 
 use super::{
@@ -52,7 +53,7 @@ pub(super) async fn list_skills(cx: &InstallationContext) -> anyhow::Result<Libr
             None => lines.push(waits),
         }
     }
-    lines.sort_by(|a, b| (!a.waits, &a.name).cmp(&(!b.waits, &b.name)));
+    sort_stably(&mut lines, |a, b| (!a.waits, &a.name).cmp(&(!b.waits, &b.name)));
     Ok(LibraryListing { lines, notes: survey.notices })
 }
 

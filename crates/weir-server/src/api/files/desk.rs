@@ -9,6 +9,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::record::sha256_hex;
+use weir_core::sorting::sort_stably_by_key;
 use weir_core::tool::{FileState, PathAccess, PathEffect, PathPlace, PlannedChange};
 use weir_core::view::plain::is_deceptive;
 use weir_engine::ports::FileContent;
@@ -145,7 +146,7 @@ impl PersonFolder {
         };
         let walk = self.workspace.walk(&at, options).map_err(problem_from_file_error)?;
         let mut items: Vec<FileLine> = walk.entries.iter().map(file_line).collect();
-        items.sort_by_key(|item| (item.kind != "folder", item.name.to_lowercase()));
+        sort_stably_by_key(&mut items, |item| (item.kind != "folder", item.name.to_lowercase()));
         let path = if at.path == "." { String::new() } else { at.path };
         Ok(FolderListing { path, items, truncated: walk.truncated })
     }

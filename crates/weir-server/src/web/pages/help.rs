@@ -7,6 +7,7 @@ use axum::extract::Query;
 use axum::extract::State;
 use maud::{Markup, html};
 use serde::Deserialize;
+use weir_core::sorting::sort_stably_by_key;
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -67,7 +68,7 @@ static ALL: LazyLock<Vec<HelpDocument>> = LazyLock::new(|| {
             HelpDocument { title: title.trim().to_owned(), name, text }
         })
         .collect();
-    all.sort_by_key(|document| document.title.to_lowercase());
+    sort_stably_by_key(&mut all, |document| document.title.to_lowercase());
     all
 });
 
@@ -219,7 +220,7 @@ fn find_documents<'a>(all: &'a [HelpDocument], question: &str) -> Vec<HelpHit<'a
             Some(HelpHit { document, score, passages: find_passages(&document.text, &words) })
         })
         .collect();
-    hits.sort_by_key(|hit| std::cmp::Reverse(hit.score));
+    sort_stably_by_key(&mut hits, |hit| std::cmp::Reverse(hit.score));
     hits
 }
 

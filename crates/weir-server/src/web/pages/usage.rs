@@ -2,6 +2,7 @@
 
 use axum::extract::{Query, State};
 use maud::{Markup, html};
+use weir_core::sorting::sort_stably_by_key;
 use weir_core::view::told::format_dollars;
 use weir_install::usage::cause_heading;
 
@@ -241,7 +242,7 @@ fn render_by_grouping(
     if by == UsageGrouping::Agent {
         sums.retain(|(name, _)| !name.is_empty());
     }
-    sums.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.total_tokens()));
+    sort_stably_by_key(&mut sums, |(_, sum)| std::cmp::Reverse(sum.total_tokens()));
     let shown: Vec<ChartBar> = sums
         .iter()
         .map(|(name, sum)| ChartBar {

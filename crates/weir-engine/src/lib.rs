@@ -132,6 +132,8 @@ pub mod spending;
 mod streaming;
 mod submit;
 pub mod system_clock;
+pub mod text_diff;
+pub mod text_form;
 pub mod toolbox;
 pub mod undo;
 mod vendor_search;

@@ -214,9 +214,7 @@ impl Toolbox {
         self.all_tools()
             .iter()
             .map(|tool| tool.spec().name.clone())
-            .map(|known| {
-                (similar::TextDiff::from_chars(lower.as_str(), known.as_str()).ratio(), known)
-            })
+            .map(|known| (crate::text_diff::measure_likeness(&lower, &known), known))
             .filter(|(ratio, _)| *ratio > 0.6)
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, known)| known)

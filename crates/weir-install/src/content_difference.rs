@@ -4,10 +4,12 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use similar::{ChangeTag, TextDiff};
 use weir_core::view::diff::header_name;
 use weir_core::view::plain;
 use weir_engine::ports::FileContent;
+use weir_engine::sniff::has_nul;
+use weir_engine::text_diff;
+use weir_engine::text_form::{TextEncoding, describe_form_change};
 
 /// Most bytes of diff text for one file.
 const DIFF_BYTES_MAX: usize = 1 << 20;
@@ -50,12 +52,9 @@ pub fn compare_path_contents(old: &FileContent, new: &FileContent) -> PathChange
         (_, FileContent::Absent) => "deleted",
         _ => "changed",
     };
-    match (content_as_text(old), content_as_text(new)) {
-        (Some(old), Some(new)) if is_small_diff(old, new) => {
-            let diff = TextDiff::from_lines(old, new);
-            let count = |tag| diff.iter_all_changes().filter(|c| c.tag() == tag).count();
-            let lines = Some((count(ChangeTag::Insert), count(ChangeTag::Delete)));
-            PathChangeStats { what, lines, bytes: None }
+    let lines = match (content_as_text(old), content_as_text(new)) {
+        (Some(old), Some(new)) if is_small_diff(&old, &new) => {
+            Some(text_diff::count_changed_lines(&old, &new))
         }
         (Some(old), Some(new)) => PathChangeStats {
             what,
@@ -88,11 +87,15 @@ pub fn render_unified_diff(path: &str, old: &FileContent, new: &FileContent) -> 
     {
         let _ = writeln!(out, "mode {old:o} -> {new:o}");
     }
-    match (content_as_text(old), content_as_text(new)) {
-        (Some(old), Some(new)) if is_small_diff(old, new) => {
-            let diff = TextDiff::from_lines(old, new);
-            let body = diff.unified_diff().context_radius(3).to_string();
-            push_truncated_diff(&mut out, &body);
+    let texts = (content_as_text(old), content_as_text(new));
+    if let (Some(_), Some(_)) = &texts
+        && let Some(form) = describe_stored_form(old, new)
+    {
+        let _ = writeln!(out, "{form}");
+    }
+    match texts {
+        (Some(old), Some(new)) if is_small_diff(&old, &new) => {
+            push_truncated_diff(&mut out, &text_diff::render_unified_diff(&old, &new, 3));
         }
         (Some(old), Some(new)) => {
             let (old, new) = (old.lines().count(), new.lines().count());

@@ -4,8 +4,10 @@
 
 use std::fmt::Write as _;
 
-use similar::TextDiff;
 use weir_core::view::diff::header_name;
+use weir_engine::sniff::has_nul;
+use weir_engine::text_diff::render_unified_diff;
+use weir_engine::text_form::{self, TextEncoding};
 
 use crate::text;
 
@@ -26,37 +28,39 @@ pub(crate) fn unified_diff(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -
     let path = header_name(path);
     let from = old.map_or("/dev/null".into(), |_| format!("a/{path}"));
     let to = new.map_or("/dev/null".into(), |_| format!("b/{path}"));
-    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
     let header = format!("--- {from}\n+++ {to}\n");
-    if is_binary(old) || is_binary(new) {
-        let sizes = [old, new].map(|side| text::size_text(side.len() as u64));
-        return format!("{header}Binary content, {} before, {} after\n", sizes[0], sizes[1]);
+    let [before, after] = [old, new].map(Option::unwrap_or_default);
+    if has_nul(before) || has_nul(after) {
+        return header + &describe_sizes(before, after);
     }
-    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-    let body = if differing_lines(&old, &new) <= DIFF_LINES_MAX {
-        TextDiff::from_lines(old.as_ref(), new.as_ref())
-            .unified_diff()
-            .context_radius(CONTEXT_LINES)
-            .to_string()
+    let form = text_form::describe_form_change(old, new);
+    let form = form.map(|form| form + "\n").unwrap_or_default();
+    let [shown_old, shown_new] = [before, after].map(text_form::render_file_text);
+    let body = if differing_lines(&shown_old, &shown_new) <= DIFF_LINES_MAX {
+        render_unified_diff(&shown_old, &shown_new, CONTEXT_LINES)
     } else {
-        coarse_diff(&old, &new)
+        coarse_diff(&shown_old, &shown_new)
     };
-    header + &cut_diff(body)
+    // What is broken may look equal and is not.
+    let is_hidden = body.is_empty()
+        && before != after
+        && TextEncoding::of_file(before) == TextEncoding::of_file(after);
+    let sizes = if is_hidden { describe_sizes(before, after) } else { String::new() };
+    header + &form + &sizes + &cut_diff(body)
+}
+
+fn describe_sizes(before: &[u8], after: &[u8]) -> String {
+    let sizes = [before, after].map(|side| text::size_text(side.len() as u64));
+    format!("Binary content, {} before, {} after\n", sizes[0], sizes[1])
 }
 
 /// The whole of a text with what is new in it marked: for a person who has to read all of it.
 pub(crate) fn whole_text_diff(name: &str, old: Option<&str>, new: &str) -> String {
     let name = header_name(name);
     let from = old.map_or("/dev/null".to_owned(), |_| format!("a/{name}"));
-    let body = TextDiff::from_lines(old.unwrap_or_default(), new)
-        .unified_diff()
-        .context_radius(new.len().max(old.map_or(0, str::len)))
-        .to_string();
+    let context = new.len().max(old.map_or(0, str::len));
+    let body = render_unified_diff(old.unwrap_or_default(), new, context);
     format!("--- {from}\n+++ b/{name}\n{body}")
-}
-
-fn is_binary(bytes: &[u8]) -> bool {
-    bytes.iter().take(8_192).any(|byte| *byte == 0)
 }
 
 fn common_lines(old: &[&str], new: &[&str]) -> (usize, usize) {
@@ -118,6 +122,8 @@ fn cut_diff(body: String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use weir_engine::utf16::ByteOrder;
+
     use super::*;
 
     #[test]
@@ -153,6 +159,45 @@ mod tests {
             let made = crate::patch::apply_hunks("x", old.as_bytes(), &files[0].hunks);
             assert_eq!(made.as_deref(), Ok(new.as_bytes()), "{}", &shown[..60]);
         }
+    }
+
+    #[test]
+    fn g4_a_form_that_is_not_plain_is_said_and_its_change_is_a_change() {
+        let [old, new] = ["a\nb\n", "a\nc\n"].map(|text| ByteOrder::Little.encode(text));
+        let head = "--- a/x\n+++ b/x\n";
+        let lines = "@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
+        let shown = |old: &[u8], new: &[u8]| unified_diff("x", Some(old), Some(new));
+        assert_eq!(shown(&old, &new), format!("{head}Stored as UTF-16LE, LF\n{lines}"));
+        let plain = "Stored as UTF-8, LF (before: UTF-16LE, LF)\n";
+        assert_eq!(shown(&old, b"a\nb\n"), format!("{head}{plain}"));
+        assert_eq!(shown(&old, b"a\nc\n"), format!("{head}{plain}{lines}"));
+        let ends = "Stored as UTF-8, LF (before: UTF-8, CRLF)\n@@ -1 +1 @@\n-a\r\n+a\n";
+        assert_eq!(shown(b"a\r\n", b"a\n"), format!("{head}{ends}"));
+        let mark = "Stored as UTF-8, LF (before: UTF-8 with BOM, LF)\n";
+        assert_eq!(shown(b"\xef\xbb\xbfa\n", b"a\n"), format!("{head}{mark}"));
+        let made = unified_diff("x", None, Some(b"\xef\xbb\xbfa\n"));
+        assert!(made.contains("\nStored as UTF-8 with BOM, LF\n@@ -0,0 +1 @@\n+a\n"), "{made}");
+        // A patch as well: its reader passes over what it does not know.
+        let files = crate::patch::parse_patch(&shown(&old, &new)).expect("a patch");
+        let after = crate::patch::apply_hunks("x", b"a\nb\n", &files[0].hunks);
+        assert_eq!(after.as_deref(), Ok(&b"a\nc\n"[..]));
+    }
+
+    #[test]
+    fn z10_a_carriage_return_hides_no_file_that_follows() {
+        let first = unified_diff("x", Some(b"a\n"), Some(b"a\r+b\n"));
+        assert!(first.ends_with("@@ -1 +1 @@\n-a\n+a<U+000D>+b\n"), "{first}");
+        let both = first + &unified_diff("y", None, Some(b"c\n"));
+        let shown = weir_core::view::visible::cut_diff(&both, 99);
+        assert_eq!(shown.head, "2 files, 9 lines: 2 added, 1 removed");
+    }
+
+    #[test]
+    fn z10_what_is_broken_never_looks_unchanged() {
+        let diff = unified_diff("x", Some(b"caf\xe9\n"), Some(b"caf\xe8\n"));
+        assert!(diff.ends_with("-caf<0xE9>\n+caf<0xE8>\n"), "{diff}");
+        let diff = unified_diff("x", Some(b"\xff\xfea\0\x00\xd8"), Some(b"\xff\xfea\0\x00\xd9"));
+        assert!(diff.ends_with("\nBinary content, 6 bytes before, 6 bytes after\n"), "{diff}");
     }
 
     #[test]

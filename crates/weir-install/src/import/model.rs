@@ -1,6 +1,7 @@
 //! Names of models of other agents as ours: `provider/name` of the catalogue. A name that the
 //! catalogue does not have is left with the nearest one, never guessed at.
 
+use weir_engine::text_diff::measure_likeness;
 use weir_providers::catalogue::ModelCatalogue;
 
 use super::ImportFindings;
@@ -103,7 +104,7 @@ fn spellings_of(name: &str) -> Vec<String> {
 }
 
 fn nearest_text(catalogue: &ModelCatalogue, vendor: Option<&str>, name: &str) -> String {
-    let likeness = |other: &str| similar::TextDiff::from_chars(name, other).ratio();
+    let likeness = |other: &str| measure_likeness(name, other);
     let rows =
         catalogue.models().iter().filter(|row| vendor.is_none_or(|v| v == row.model.provider));
     // Each is compared once.

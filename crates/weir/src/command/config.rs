@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::view::plain::visible_text;
+use weir_engine::text_diff::measure_likeness;
 use weir_install::config::{self, SettingEntry, setting_entries};
 use weir_install::context::InstallationContext;
 use weir_install::unusable::{check_config_draft, find_unusable_settings};
@@ -134,9 +135,7 @@ fn get(cx: &InstallationContext, key: &str, as_json: bool) -> anyhow::Result<()>
 }
 
 fn unknown_setting_message(key: &str, entries: &[SettingEntry]) -> String {
-    let likeness = |entry: &&SettingEntry| {
-        (similar::TextDiff::from_chars(key, entry.key.as_str()).ratio() * 1000.0) as u32
-    };
+    let likeness = |entry: &&SettingEntry| (measure_likeness(key, &entry.key) * 1000.0) as u32;
     let nearest = entries.iter().max_by_key(likeness).filter(|entry| likeness(entry) > 600);
     let hint = nearest.map(|entry| format!("; did you mean {}?", entry.key)).unwrap_or_default();
     format!("there is no setting {key:?}{hint} (`weir config show` lists them)")

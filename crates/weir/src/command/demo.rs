@@ -10,6 +10,7 @@ use weir_core::profile::PermissionMode;
 use weir_core::session::Guards;
 use weir_engine::attach::PromptInput;
 use weir_engine::ports::SpendingCaps;
+use weir_engine::text_diff::render_named_diff;
 use weir_install::context::InstallationContext;
 use weir_install::wiring::{self, SessionChoices, SessionOverrides};
 use weir_scripted_model::ScriptedModel;
@@ -107,8 +108,7 @@ async fn play_demo_session(
         for (name, before) in FILES {
             let after = std::fs::read_to_string(work.join(name)).unwrap_or_default();
             if after != before {
-                let diff = similar::TextDiff::from_lines(before, &after);
-                let shown = diff.unified_diff().header(name, name).to_string();
+                let shown = render_named_diff([name, name], before, &after);
                 terminal::err_line(&format!("\n{}", shown.trim_end()));
             }
         }

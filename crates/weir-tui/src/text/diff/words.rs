@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use similar::{Algorithm, DiffTag, capture_diff_slices};
+use similar::algorithms::{Capture, Compact, Replace, myers};
+use similar::{DiffOp, DiffTag};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// Most words of a line that is compared with another.

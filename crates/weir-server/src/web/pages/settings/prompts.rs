@@ -5,6 +5,7 @@ use axum::extract::{Path, Query};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
+use weir_engine::text_diff::render_named_diff;
 use weir_install::user_space::{PromptFile, PromptText, PromptVersion};
 
 use super::{ASSETS, HERE, SettingsQuery, render_refusal, render_settings_head};
@@ -255,10 +256,8 @@ fn render_difference(text: &PromptText, compare: &CompareQuery) -> Markup {
         let found = text.versions.iter().find(|version| version.version == number);
         found.map(|version| version.text.as_str()).unwrap_or_default()
     };
-    let unified = similar::TextDiff::from_lines(of(from), of(to))
-        .unified_diff()
-        .header(&format!("version {from}"), &format!("version {to}"))
-        .to_string();
+    let names = [format!("version {from}"), format!("version {to}")];
+    let unified = render_named_diff(names.each_ref().map(String::as_str), of(from), of(to));
     html! {
         section aria-label={ "From version " (from) " to version " (to) } {
             h3 { "From version " (from) " to version " (to) }

@@ -19,6 +19,7 @@ use weir_core::record::sha256_hex;
 use weir_core::tool::{Effects, PathAccess, PathEffect, PathPlace};
 
 use crate::blobs::decode_blob;
+use crate::blocking::run_blocking;
 use crate::error::EngineError;
 use crate::ports::{Blobs as _, DocumentReaders, FileContent};
 use crate::session_handle::SessionHandle;
@@ -297,7 +298,7 @@ async fn read_attached_file(
     let (workspace, at) = (workspace.clone(), at.clone());
     let read =
         move || workspace.read_current(&at, FILE_BYTES_MAX).map_err(|error| error.to_string());
-    match tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?? {
+    match run_blocking(read).await.map_err(|error| error.to_string())?? {
         FileContent::File { bytes, .. } => Ok(bytes),
         FileContent::Folder => Err("it is a folder; name the files in it".into()),
         FileContent::Link { .. } => Err("it is a link; name the file that it leads to".into()),

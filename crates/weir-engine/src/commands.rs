@@ -19,6 +19,7 @@ use weir_core::tool::{CommandEffect, PlannedChange, RawResult, Tier};
 use self::baseline::{BOUNDS, CommandOpening, WorkspaceBaseline};
 use self::compare::{TimeWindow, WorkspaceDelta};
 use self::made::{ChangeSource, CommandComparison};
+use crate::blocking::run_blocking;
 use crate::ports::{FileContent, Snapshot, SnapshotEntry};
 use crate::worker_context::WorkerContext;
 use crate::workspace::Workspace;
@@ -308,7 +309,7 @@ impl CommandWatch {
             }
             workspace.apply_changes(&changes, &contents)
         };
-        let undone = tokio::task::spawn_blocking(undo).await.map_err(|e| e.to_string())?;
+        let undone = run_blocking(undo).await.map_err(|e| e.to_string())?;
         let named = list_paths_text(&paths);
         let why = "it would later run or instruct, and foreign words stand in the context";
         let text = match undone {
@@ -432,7 +433,7 @@ impl CommandWatch {
             let mut state = watch.state.lock().unwrap_or_else(PoisonError::into_inner);
             work(&mut state, &watch.context)
         };
-        tokio::task::spawn_blocking(job).await.map_err(|_| "looking at the files failed")?
+        run_blocking(job).await.map_err(|_| "looking at the files failed")?
     }
 }
 

@@ -36,6 +36,7 @@ use weir_core::prompt::{self, PromptScene};
 use weir_core::session::{MemoryPolicy, RecipePolicy, SessionConfig};
 use weir_core::tool::defer::{self, ToolLoading};
 
+use crate::blocking::run_blocking;
 use crate::engine::{
     Engine, EngineError, EngineParts, SNAPSHOT_EVERY, SessionOptions, SessionResources,
 };
@@ -317,7 +318,7 @@ impl AgentBuilder {
             extra_roots: Vec::new(),
             own_folders: self.own_folders.clone(),
         };
-        let opened = tokio::task::spawn_blocking(move || Workspace::open(options)).await;
+        let opened = run_blocking(move || Workspace::open(options)).await;
         let opened = opened.unwrap_or_else(|_| Err("opening the workspace failed".into()));
         opened.map_err(EmbedError::Workspace)
     }

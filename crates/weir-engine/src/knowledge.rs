@@ -17,6 +17,7 @@ use weir_core::session::SessionConfig;
 use weir_core::skill::SkillLine;
 use weir_core::tool::ToolSpec;
 
+use crate::blocking::run_blocking;
 use crate::brain::CallBrain;
 use crate::dormant;
 use crate::flagship;
@@ -60,7 +61,7 @@ impl CallKnowledge {
         work: impl FnOnce(&WorkerContext) -> Result<T, String> + Send + 'static,
     ) -> Result<T, String> {
         let context = self.context.clone();
-        let done = tokio::task::spawn_blocking(move || work(&context)).await;
+        let done = run_blocking(move || work(&context)).await;
         done.unwrap_or_else(|_| Err("reading skills failed; try again".into()))
     }
 

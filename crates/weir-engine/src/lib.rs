@@ -65,6 +65,7 @@
 mod asking;
 pub mod attach;
 pub mod blobs;
+pub mod blocking;
 pub mod brain;
 mod children;
 mod command_channel;

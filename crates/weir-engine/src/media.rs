@@ -22,6 +22,7 @@ use weir_core::record::sha256_hex;
 use weir_core::sorting::sort_stably;
 
 use crate::attach::size_text;
+use crate::blocking::run_blocking;
 use crate::ports::{AttachmentSupport, Blobs, MediaMap};
 use crate::worker_context::WorkerContext;
 
@@ -257,7 +258,7 @@ impl DocumentConverter {
             // Made again when a run that ended has taken it away.
             workspace.root().join(&path).is_file() || workspace.write_own(&path, &text).is_ok()
         };
-        tokio::task::spawn_blocking(write).await.unwrap_or(false)
+        run_blocking(write).await.unwrap_or(false)
     }
 }
 

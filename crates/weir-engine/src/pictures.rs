@@ -12,6 +12,7 @@ use weir_core::ids::TurnId;
 use weir_core::message::StoredMedia;
 use weir_core::model::{ModelReply, ReplyBlock};
 
+use crate::blocking::run_blocking;
 use crate::ports::Blobs as _;
 use crate::sniff;
 use crate::worker_context::WorkerContext;
@@ -73,5 +74,5 @@ async fn save_own_file(context: &WorkerContext, path: String, bytes: Arc<[u8]>) 
             None
         }
     };
-    tokio::task::spawn_blocking(write).await.unwrap_or(None)
+    run_blocking(write).await.unwrap_or(None)
 }

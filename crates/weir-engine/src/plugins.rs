@@ -15,6 +15,7 @@ use weir_core::plugin::{
 };
 use weir_core::view::plain::visible_text;
 
+use crate::blocking::run_blocking;
 use crate::ports::{
     Callable, Clock, CommandCall, MethodCall, PluginFolder, PluginLine, PluginOffer, PluginPlace,
     PluginState, Plugins, Store, StoredItem,
@@ -107,7 +108,7 @@ impl InstalledPlugins {
     ) -> Result<T, String> {
         self.refresh().await;
         let inner = self.inner.clone();
-        let done = tokio::task::spawn_blocking(move || work(&inner)).await;
+        let done = run_blocking(move || work(&inner)).await;
         done.unwrap_or_else(|_| Err("looking for plugins failed; try again".into()))
     }
 

@@ -14,6 +14,7 @@ use weir_core::recipe::{
 use weir_core::record::sha256_hex;
 use weir_core::session::SessionConfig;
 
+use crate::blocking::run_blocking;
 use crate::parts::EngineParts;
 use crate::ports::{Proposal, SolvedFilter, Store, StoreError, StoredItem};
 
@@ -119,7 +120,7 @@ pub(crate) async fn learn_recipes(
         return Ok(Vec::new());
     }
     let known = known_recipes(parts, places).await?;
-    let learned = tokio::task::spawn_blocking(move || learned_from(&runs, &known)).await;
+    let learned = run_blocking(move || learned_from(&runs, &known)).await;
     let learned = learned.unwrap_or_default();
     for made in &learned {
         match config.recipes.accepts && !made.recipe.label.is_external() {
@@ -219,7 +220,7 @@ async fn survey_with_counts(
     let kept = parts.store.stored_items(KEPT_RECIPE).await?;
     let counts = parts.store.recipe_counts().await?;
     let places = places.clone();
-    let survey = tokio::task::spawn_blocking(move || survey_recipes(&places, &kept)).await;
+    let survey = run_blocking(move || survey_recipes(&places, &kept)).await;
     Ok((survey.unwrap_or_default(), counts))
 }
 

@@ -8,6 +8,7 @@ use weir_core::tool::{
     EffectClass, Effects, FileState, Inspection, PathAccess, PlannedChange, RawResult,
 };
 
+use crate::blocking::run_blocking;
 use crate::ports::{CheckpointFilter, CommandEnd, CommandOutcome, CommandTrace, FileContent};
 use crate::worker_context::WorkerContext;
 use crate::workspace::Workspace;
@@ -76,7 +77,7 @@ async fn look_at_files(context: &WorkerContext, call: &CallState) -> ReconciledO
         workspace.sweep_leftovers(&changes);
         compare_with_disk(&workspace, &changes)
     };
-    let state = match tokio::task::spawn_blocking(look).await {
+    let state = match run_blocking(look).await {
         Ok(Ok(state)) => state,
         Ok(Err(why)) => return ReconciledOutcome::Lost(why),
         Err(_) => return ReconciledOutcome::Lost("the files could not be looked at".into()),
@@ -132,7 +133,7 @@ async fn roll_forward(
     }
     let workspace = context.workspace.clone();
     let apply = move || workspace.apply_changes(&left, &contents);
-    let applied = tokio::task::spawn_blocking(apply).await;
+    let applied = run_blocking(apply).await;
     applied.map_err(|_| "writing failed".to_string())?.map_err(|e| e.to_string())?;
     Ok(())
 }

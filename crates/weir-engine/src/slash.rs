@@ -17,6 +17,8 @@ use weir_core::slash::{
 };
 use weir_core::tool::{Effects, PathAccess, PathPlace};
 
+use crate::blocking::run_blocking;
+use crate::marks::marks_in;
 use crate::ports::{FileContent, PluginFolder, PluginPlace, Store};
 use crate::regular_file::read_regular_file;
 use crate::scene::SceneOptions;
@@ -274,7 +276,7 @@ pub(crate) async fn expand_slash_command(
         let text = format!("/{name} stands for ({source}):\n\n{text}");
         Ok(Some(InputAddition { source, text, label }))
     };
-    let looked = tokio::task::spawn_blocking(look).await;
+    let looked = run_blocking(look).await;
     looked.unwrap_or_else(|_| Err("looking for commands failed".into()))
 }
 

@@ -12,6 +12,7 @@ use weir_core::ids::{Seq, SessionId};
 use weir_core::record::Record;
 use weir_core::session::{Session, SessionSnapshot, SnapshotError};
 
+use crate::blocking::run_blocking;
 use crate::ledger::JournalWriter;
 use crate::ports::{PublishedFact, Store, StoreError, fact_of};
 
@@ -62,7 +63,7 @@ async fn keep_snapshot(
     let failed =
         |why: String| StoreError::Io { doing: "keeping the fold of a session".into(), why };
     // A megabyte of JSON and its hash: not on a thread that others wait for.
-    let made = tokio::task::spawn_blocking(move || session.to_snapshot(hash)).await;
+    let made = run_blocking(move || session.to_snapshot(hash)).await;
     let made = made.map_err(|error| failed(error.to_string()))?;
     let snapshot = made.map_err(|error| failed(error.to_string()))?;
     store.write_snapshot(&snapshot).await

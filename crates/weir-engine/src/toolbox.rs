@@ -12,6 +12,8 @@ use weir_core::tool::{
     CommandEffect, EffectClass, Effects, FeedEffect, Inspection, Tier, ToolSpec,
 };
 
+use crate::blocking::run_blocking;
+use crate::equal_parts::EqualParts;
 use crate::ports::{CallPlan, Tool, ToolContext};
 
 /// Errors of one set of arguments that are told at once.
@@ -253,13 +255,17 @@ async fn add_foreseen_effects(effects: &mut Effects, cx: &ToolContext) {
         !effects.changes.is_empty() || effects.paths.iter().any(|path| path.access.is_write());
     if let Some(command) = effects.commands.iter().find(|command| !command.hosts.is_empty()) {
         let (workspace, folder) = (cx.workspace.clone(), command.cwd.clone());
-        let look = tokio::task::spawn_blocking(move || workspace.named_grants(&folder));
+        let look = run_blocking(move || workspace.named_grants(&folder));
         effects.named_grants = look.await.unwrap_or_default();
     }
     if by_files {
         let (workspace, planned) = (cx.workspace.clone(), effects.clone());
-        let look = tokio::task::spawn_blocking(move || workspace.run_by_git(&planned));
-        effects.run_by_git = look.await.unwrap_or_default();
+        let look = run_blocking(move || workspace.run_by_git(&planned));
+        match look.await {
+            Ok(found) => effects.run_by_git = found,
+            // Nobody knows what git would run of it.
+            Err(_) => effects.unknown = true,
+        }
     }
     if !by_files && !effects.commands.iter().any(is_change) {
         return;

@@ -8,6 +8,7 @@ use weir_core::ids::{CheckpointId, SessionId, Timestamp};
 use weir_core::sorting::sort_stably_by_key;
 use weir_core::tool::{PathAccess, PlannedChange};
 
+use crate::blocking::run_blocking;
 use crate::ports::{CheckpointInfo, Checkpoints, FileContent, Snapshot, SnapshotEntry, StoreError};
 use crate::workspace::{FileError, Workspace};
 
@@ -115,7 +116,7 @@ pub async fn compute_restore_plan(
     }
     let workspace = workspace.clone();
     let compare = move || compare_with_disk(&workspace, paths);
-    let compared = tokio::task::spawn_blocking(compare).await;
+    let compared = run_blocking(compare).await;
     Ok(compared.unwrap_or_else(|_| Ok(RestorePlan::default()))?)
 }
 
@@ -244,7 +245,7 @@ pub async fn perform_restore(
         let applied = here.apply_changes(&changes, &contents);
         applied.map_err(|error| (error, here.holds_none_of(&changes)))
     };
-    match tokio::task::spawn_blocking(apply).await {
+    match run_blocking(apply).await {
         Ok(Ok(paths)) => Ok(Some((checkpoint, paths))),
         Ok(Err((error, nothing_done))) => {
             // Nothing was put back, so there is nothing that the next undo could undo.

@@ -15,6 +15,7 @@ use weir_core::ids::CheckpointId;
 use weir_core::input::SessionCommand;
 use weir_core::tool::{FileState, PathAccess, PlannedChange};
 
+use crate::blocking::run_blocking;
 use crate::divergence::{DivergenceConflict, merge_divergence};
 use crate::engine::EngineError;
 use crate::pen::SessionPen;
@@ -106,7 +107,7 @@ pub async fn plan_worktree_merge(copy: &MergedWorktree) -> Result<MergePlan, Mer
         let left = copy.worktrees.worktree_changes(&copy.project, &copy.whole_name);
         left.map(|left| plan_divergences(&left, &copy.workspace))
     };
-    let planned = tokio::task::spawn_blocking(work).await.map_err(|_| EngineError::Crashed)?;
+    let planned = run_blocking(work).await.map_err(|_| EngineError::Crashed)?;
     planned.map_err(MergeError::Unusable)
 }
 
@@ -210,7 +211,7 @@ async fn sweep_leftovers(workspace: Arc<Workspace>, plan: &MergePlan) -> Result<
     let (before, after) = (FileState::Absent, FileState::Absent);
     let beside = |path| PlannedChange { path, before: before.clone(), after: after.clone() };
     let places: Vec<PlannedChange> = paths.map(beside).collect();
-    let swept = tokio::task::spawn_blocking(move || workspace.sweep_leftovers(&places)).await;
+    let swept = run_blocking(move || workspace.sweep_leftovers(&places)).await;
     Ok(swept.map_err(|_| EngineError::Crashed)?)
 }
 
@@ -246,7 +247,7 @@ async fn write_entries(
         }
     }
     let apply = move || workspace.apply_changes(&changes, &contents);
-    let applied = tokio::task::spawn_blocking(apply).await.map_err(|_| EngineError::Crashed)?;
+    let applied = run_blocking(apply).await.map_err(|_| EngineError::Crashed)?;
     applied.map_err(|error| {
         MergeError::Unusable(format!(
             "the changes could not be taken over, and nothing was changed: {error}"

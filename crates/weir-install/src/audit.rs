@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 use weir_core::record::{GENESIS, verify_chain};
+use weir_engine::blocking::run_blocking;
 use weir_engine::ports::{SessionFilter, SessionMeta, Store, StoreError};
 use weir_store::{PostgresStore, verify_audit};
 
@@ -63,7 +64,7 @@ pub async fn whole(store: &dyn Store, chained: &AuditChainSource) -> anyhow::Res
     let audit = match chained {
         AuditChainSource::Files(state) => {
             let state = state.clone();
-            tokio::task::spawn_blocking(move || verify_audit(&state)).await??
+            run_blocking(move || verify_audit(&state)).await??
         }
         AuditChainSource::Postgres(store) => store.verify_audit().await?,
     };

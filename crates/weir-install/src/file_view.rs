@@ -8,6 +8,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::document::{DocumentPage, DocumentRequest, DocumentResult};
+use weir_engine::blocking::run_blocking;
 use weir_engine::ports::DocumentReaders;
 use weir_engine::sniff::{self, FileKind};
 use weir_engine::workspace::Workspace;
@@ -171,7 +172,7 @@ struct FoundLinks {
 async fn find_links(workspace: &Arc<Workspace>, path: &str, preview: &FilePreview) -> FoundLinks {
     let written = written_links(workspace, path, preview).await;
     let (within, of, mut links) = (workspace.clone(), path.to_owned(), written.clone());
-    let look = tokio::task::spawn_blocking(move || {
+    let look = run_blocking(move || {
         // Where the vault cannot be read the file is shown all the same.
         let backlinks = note_links::find_links(&within, &of, &mut links).unwrap_or_default();
         FoundLinks { backlinks, links, pending: false }
@@ -194,7 +195,7 @@ async fn written_links(
         return Vec::new();
     }
     let (workspace, text) = (workspace.clone(), text.clone());
-    let listed = tokio::task::spawn_blocking(move || list_links(&workspace, &text)).await;
+    let listed = run_blocking(move || list_links(&workspace, &text)).await;
     listed.unwrap_or_default()
 }
 

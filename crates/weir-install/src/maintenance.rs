@@ -184,7 +184,7 @@ impl Maintenance {
         let to = folder.join(name);
         let runtime = tokio::runtime::Handle::current();
         // Reading and packing blocks: not on the threads that serve.
-        let written = tokio::task::spawn_blocking(move || {
+        let written = run_blocking(move || {
             std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
             let of = BackupOf { dirs: &dirs, database: &database, keys: false, kept_keys: None };
             runtime.block_on(archive::write_archive(&of, &to))?;

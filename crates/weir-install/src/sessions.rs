@@ -10,6 +10,7 @@ use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId};
 use weir_core::record::Record;
 use weir_core::session::SessionConfig;
+use weir_engine::blocking::run_blocking;
 use weir_engine::engine::{EngineError, RecordChain};
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::fact_of;
@@ -67,7 +68,7 @@ pub async fn visit_session_facts(
         let reading = async {
             if is_end { Ok(Vec::new()) } else { store.read_records(id, next, READ_BATCH).await }
         };
-        let proving = tokio::task::spawn_blocking(move || prove_records(chain, &records));
+        let proving = run_blocking(move || prove_records(chain, &records));
         let visiting = async { proved.iter().for_each(&mut visit) };
         // In this order: the read is begun before this thread has other work.
         let (read, proof, ()) = join3(reading, proving, visiting).await;

@@ -14,6 +14,7 @@ use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::schedule::{ScheduledAgent, TOOL_CALLS_DEFAULT};
 use weir_core::session::SessionConfig;
+use weir_engine::blocking::run_blocking;
 use weir_engine::engine::{Engine, SessionOptions};
 use weir_engine::ports::{Clock as _, Records, Store};
 use weir_engine::workspace::Workspace;
@@ -337,7 +338,7 @@ impl UserSpace {
         let rules = rules.to_vec();
         // Another program that changes the file may have to be waited for.
         let keep = move || rules.iter().try_for_each(|rule| cx.keep_allow_rule(rule));
-        let kept = tokio::task::spawn_blocking(keep).await;
+        let kept = run_blocking(keep).await;
         kept.map_err(|error| refused(&error.into()))?.map_err(|error| refused(&error))
     }
 

@@ -10,6 +10,7 @@ use weir_core::brain::{
 use weir_core::ids::Timestamp;
 use weir_core::label::Label;
 use weir_core::memory::BY_PERSON;
+use weir_engine::blocking::run_blocking;
 use weir_engine::brain::{self, BrainError, BrainFilter};
 use weir_engine::ports::BrainHit;
 use weir_install::user_space::UserSpace;
@@ -169,7 +170,7 @@ pub(crate) async fn find_lines(
         return Ok(entries.iter().map(line).collect());
     }
     let search = move || brain::search_entries(entries, &words, FOUND_MAX);
-    let hits = tokio::task::spawn_blocking(search).await;
+    let hits = run_blocking(search).await;
     let hits = hits.map_err(ProblemDetails::internal_failure)?;
     let line = |hit: &BrainHit| BrainLine::with_excerpt(&hit.entry, &hit.passage);
     Ok(hits.iter().map(line).collect())

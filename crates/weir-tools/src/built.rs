@@ -16,7 +16,8 @@ use weir_core::label::Label;
 use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, Tool, ToolContext};
 
-use crate::{run_blocking, schema};
+use crate::run_blocking;
+use crate::schema::{self, HasSchema};
 
 /// New bytes of changed files by path, as in `CallPlan::contents`.
 pub(crate) type NewContents = BTreeMap<String, Arc<[u8]>>;

@@ -65,6 +65,7 @@ mod apply_patch;
 mod ask_followup_question;
 mod attempt_completion;
 pub mod backlinks;
+mod blocking;
 mod brain;
 mod built;
 mod call_plugin_api;
@@ -181,6 +182,7 @@ mod web_search;
 mod write_file;
 mod write_shell_input;
 
+pub use blocking::run_blocking;
 pub use dynamic::{ToolFiles, add_dynamic_tools, dynamic_tool};
 pub use email::email_tool;
 pub use vault::VAULT_TOOLS;
@@ -324,22 +326,4 @@ pub fn tools_markdown() -> String {
         page.push_str(&schema::fields_markdown(&spec.input_schema));
     }
     page
-}
-
-/// Runs blocking or long work away from the loop's thread. A panic of the work (a parser on
-/// hostile input) becomes the error.
-///
-/// # Errors
-/// A sentence for the model, when the work panicked or the runtime is going down.
-pub async fn run_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, String> {
-    tokio::task::spawn_blocking(work).await.map_err(|failure| {
-        if failure.is_panic() {
-            "an internal error stopped this tool on this input; try another way or other arguments"
-                .to_owned()
-        } else {
-            "the engine is shutting down; the call was not made".to_owned()
-        }
-    })
 }

@@ -66,9 +66,13 @@ impl ActionTool for ListCheckpoints {
             return RawResult::ok("No checkpoint yet: one is taken before each change of files.");
         }
         let summary = text::count_noun(list.len(), "checkpoint");
-        let workspace = cx.workspace.clone();
-        match run_blocking(move || describe_checkpoints(&list, &workspace)).await {
-            Ok(text) => RawResult::ok(text).with_summary(summary),
+        let (session, workspace) = (cx.session.clone(), cx.workspace.clone());
+        match run_blocking(move || describe_checkpoints(&list, &session, &workspace)).await {
+            Ok((text, label)) => {
+                let mut raw = RawResult::ok(text).with_summary(summary);
+                raw.label.join(&label);
+                raw
+            }
             Err(why) => RawResult::error(why),
         }
     }

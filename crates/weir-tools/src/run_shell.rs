@@ -241,6 +241,12 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
     if let Some(weakness) = weakness {
         raw.blocks.push(MessageBlock::text(format!("[{weakness}; `weir doctor` tells more]")));
     }
+    raw.blocks.extend(own_view.map(MessageBlock::text));
+    if outcome.output.contains("fatal: not a git repository") && confined.tier != Tier::None {
+        let output = outcome.output.clone();
+        let said = run_blocking(move || above.missing_repository_text(&output, &folder)).await;
+        raw.blocks.extend(said.ok().flatten().map(MessageBlock::text));
+    }
     if meets_closed_objects(&outcome.output)
         && let Ok(Some(said)) = run_blocking(move || workspace.hidden_history_text(&confined)).await
     {

@@ -9,7 +9,8 @@ use weir_engine::workspace::Workspace;
 
 use crate::built::{EditTool, NewContents, tool_spec};
 use crate::draft::{self, EDIT_BYTES_MAX, PlanDraft, plan_blocking, reading_plan};
-use crate::text;
+use crate::stored_text::{describe_kept_form, rewrite_text};
+use crate::{run_blocking, text};
 
 pub(crate) struct WriteFile;
 
@@ -52,6 +53,19 @@ impl EditTool for WriteFile {
             (false, PathAccess::Create) => format!("Created {path} with {lines}"),
             (false, _) => format!("Wrote {path}, {lines}"),
         }
+    }
+
+    /// Where the form of the old file was kept: what was given is not what stands there.
+    async fn describe_aftermath(input: Input, effects: &Effects, cx: &ToolContext) -> String {
+        let Some(at) = effects.paths.first().cloned() else { return String::new() };
+        if let Some(bytes) = cx.contents.get(&at.path) {
+            return describe_kept_form(bytes, &input.content);
+        }
+        // Nothing was written, because the file has this text in its own form.
+        let workspace = cx.workspace.clone();
+        let now = run_blocking(move || workspace.read_current(&at, EDIT_BYTES_MAX)).await;
+        let Ok(Ok(FileContent::File { bytes, .. })) = now else { return String::new() };
+        describe_kept_form(&bytes, &input.content)
     }
 }
 

@@ -13,6 +13,7 @@ use weir_core::ids::{CallId, SessionId};
 use weir_core::tool::built_in::BRAIN_KEEPER;
 
 use super::BrainFilter;
+use crate::blocking::run_blocking;
 use crate::memory;
 use crate::parts::EngineParts;
 use crate::ports::{BrainAccess, BrainHit};
@@ -52,7 +53,7 @@ impl BrainAccess for CallBrain {
             .map_err(|error| error.to_string())?;
         let words = words.to_owned();
         let search = move || super::search_entries(entries, &words, limit);
-        let found = tokio::task::spawn_blocking(search).await;
+        let found = run_blocking(search).await;
         found.map_err(|_| "searching the brain failed; try other words".to_owned())
     }
 

@@ -8,6 +8,7 @@ use weir_core::session::child;
 
 use super::CallSubAgents;
 use super::follow::AgentFollower;
+use crate::blocking::run_blocking;
 use crate::ports::{CopiedFile, Divergence, Worktrees};
 use crate::workspace::Workspace;
 
@@ -29,7 +30,7 @@ impl CallSubAgents {
             let folder = worktrees.create_worktree(workspace.root(), &name)?;
             workspace.open_sibling(&folder).map(Arc::new)
         };
-        let made = tokio::task::spawn_blocking(make).await;
+        let made = run_blocking(make).await;
         made.unwrap_or_else(|_| Err("the copy could not be made".into()))
     }
 
@@ -55,7 +56,7 @@ impl CallSubAgents {
         let (id, worktrees) = (self.of_mine(agent).await?, self.require_worktrees()?);
         let root = self.context.workspace.root().to_path_buf();
         let look = move || worktrees.worktree_changes(&root, id.as_str());
-        let looked = tokio::task::spawn_blocking(look).await;
+        let looked = run_blocking(look).await;
         looked.unwrap_or_else(|_| Err("the copy could not be read".into()))
     }
 
@@ -65,7 +66,7 @@ impl CallSubAgents {
         };
         let root = self.context.workspace.root().to_path_buf();
         let remove = move || worktrees.remove(&root, id.as_str());
-        if tokio::task::spawn_blocking(remove).await.is_err() {
+        if run_blocking(remove).await.is_err() {
             tracing::warn!(agent, "a copy of the workspace could not be taken away");
         }
     }
@@ -78,7 +79,7 @@ impl AgentFollower {
         let Some(worktrees) = worktrees else { return String::new() };
         let (root, id) = (self.context.workspace.root().to_path_buf(), self.agent.clone());
         let look = move || worktrees.worktree_changes(&root, id.as_str());
-        let left = tokio::task::spawn_blocking(look).await;
+        let left = run_blocking(look).await;
         let left = left.unwrap_or_else(|_| Err("the copy could not be read".into()));
         match left {
             Err(why) => format!("\n\nWhat it left in its copy cannot be shown: {why}"),

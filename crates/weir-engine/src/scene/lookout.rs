@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weir_core::prompt::PromptScene;
 use weir_core::session::SessionConfig;
 
+use crate::blocking::run_blocking;
 use crate::brain;
 use crate::memory;
 use crate::parts::EngineParts;
@@ -68,7 +69,7 @@ impl SceneGatherer {
             deeper: deeper.reread_instructions(&workspace, &glance.told, window),
             ..gather_scene(&options, &workspace, now, &glance)
         };
-        let scene = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        let scene = run_blocking(look).await.unwrap_or_default();
         // Profile, tools and model may be others than those that the session began with.
         let scene = PromptScene { recipes, ..scene };
         PromptScene {

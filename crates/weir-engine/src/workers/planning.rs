@@ -17,6 +17,7 @@ use weir_core::tool::{
 
 use super::running::BroughtWords;
 use super::{PlannedContents, WorkerOutcome, Workers};
+use crate::blocking::run_blocking;
 use crate::ports::{FileContent, Snapshot, SnapshotEntry};
 use crate::recover;
 use crate::workspace::Workspace;
@@ -118,10 +119,9 @@ impl Workers {
         };
         let (workspace, at) = (self.context.workspace.clone(), inspection.clone());
         let made = contents.clone();
-        let entries =
-            tokio::task::spawn_blocking(move || snapshot_entries(&workspace, &at.effects, &made))
-                .await
-                .map_err(|_| "reading them failed".to_string())??;
+        let entries = run_blocking(move || snapshot_entries(&workspace, &at.effects, &made))
+            .await
+            .map_err(|_| "reading them failed".to_string())??;
         let paths: Vec<String> = entries.iter().map(|entry| entry.path.clone()).collect();
         let snapshot = Snapshot {
             workspace: self.context.workspace.root().to_path_buf(),

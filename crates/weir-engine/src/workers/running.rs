@@ -20,6 +20,7 @@ use weir_core::tool::{CleanResult, PathPlace, RawResult, ResultEffect, ToolGroup
 
 use super::{PlannedContents, WorkerOutcome, Workers};
 use crate::asking::CallPrompter;
+use crate::blocking::run_blocking;
 use crate::children::SpawnParameters;
 use crate::commands::CallEndMoment;
 use crate::guards::ScreenedResult;
@@ -164,7 +165,7 @@ impl Workers {
         }
         let (workspace, deeper) = (self.context.workspace.clone(), self.deeper.clone());
         let look = move || deeper.notes_for_paths(&workspace, &paths, window);
-        tokio::task::spawn_blocking(look).await.unwrap_or_default()
+        run_blocking(look).await.unwrap_or_default()
     }
 
     async fn clean(&self, call: &CallState, config: &SessionConfig, raw: RawResult) -> CleanResult {
@@ -192,7 +193,7 @@ impl Workers {
             self.context.blobs.put(&self.context.session, Arc::from(text.as_bytes()));
             let workspace = self.context.workspace.clone();
             let write = move || workspace.write_own(&path, &text).is_ok();
-            written = tokio::task::spawn_blocking(write).await.unwrap_or(false);
+            written = run_blocking(write).await.unwrap_or(false);
         }
         journaled_result(cleaned, written)
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 use weir_core::view::told::one_line;
+use weir_engine::blocking::run_blocking;
 use weir_mcp_server::FoldersAnswer;
 
 /// That a client has the folder open that its calls work in.
@@ -34,7 +35,7 @@ pub(super) async fn check_folders(root: &Path, answer: FoldersAnswer) -> Result<
         let real = |folder: &PathBuf| std::fs::canonicalize(folder);
         folders.iter().any(|folder| real(folder).is_ok_and(|real| own.starts_with(real)))
     };
-    if tokio::task::spawn_blocking(leads_here).await.unwrap_or(false) {
+    if run_blocking(leads_here).await.unwrap_or(false) {
         return Ok(());
     }
     Err(format!(

@@ -8,6 +8,8 @@ use weir_core::governance::label::Label;
 use weir_core::skill::fill_arguments;
 use weir_core::sorting::sort_stably;
 use weir_core::view::told::one_line;
+use weir_engine::blocking::run_blocking;
+use weir_engine::marks::marks_in;
 use weir_engine::ports::Store;
 use weir_engine::scene::SceneOptions;
 use weir_engine::skills;
@@ -117,7 +119,7 @@ impl PromptSource {
         if let Some(plugins) = &self.scene.skills.plugins {
             plugins.refresh().await;
         }
-        let looked = tokio::task::spawn_blocking(move || look(&self)).await;
+        let looked = run_blocking(move || look(&self)).await;
         looked.unwrap_or_else(|_| Err(ServingError::Failed("looking for prompts failed".into())))
     }
 }

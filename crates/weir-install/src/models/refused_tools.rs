@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use weir_core::model::{FailureClass, ModelInfo, ModelReply, ModelRequest};
 use weir_core::record::sha256_hex;
 use weir_core::view::plain::visible_text;
+use weir_engine::blocking::run_blocking;
 use weir_engine::ports::{
     AttachmentSupport, Conversation, MediaMap, Model, PreparedRequest, SignalSink,
 };
@@ -164,7 +165,7 @@ impl Conversation for WatchedConversation {
         let refuses = matches!(reply, ModelReply::Failed { class: FailureClass::ToolsRefused, .. });
         if refuses && self.offers_tools {
             let place = self.place.clone();
-            let kept = tokio::task::spawn_blocking(move || place.remember_refusal()).await;
+            let kept = run_blocking(move || place.remember_refusal()).await;
             // The session goes on all the same; the next one finds it out again.
             if let Ok(Err(error)) = kept {
                 tracing::warn!(%error, "that a server takes no tools could not be kept");

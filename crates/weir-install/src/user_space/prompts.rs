@@ -136,7 +136,7 @@ impl UserSpace {
             let own = setting.and_then(|setting| setting.own);
             return Ok(own.and_then(|own| own.as_str().map(str::to_owned)).unwrap_or_default());
         };
-        let read = tokio::task::spawn_blocking(move || read_text(&path)).await;
+        let read = run_blocking(move || read_text(&path)).await;
         let text =
             read.map_err(|error| to_failed_error(&error))?.map_err(InstallationError::Failed)?;
         Ok(text.unwrap_or_default())
@@ -220,8 +220,7 @@ impl UserSpace {
             };
         };
         let text = text.to_owned();
-        let written =
-            tokio::task::spawn_blocking(move || files::replace_file(&path, text.as_bytes(), 0o644));
+        let written = run_blocking(move || files::replace_file(&path, text.as_bytes(), 0o644));
         let written = written.await.map_err(|error| to_failed_error(&error))?;
         written.map_err(|error| to_failed_error(&format!("{error:#}")))
     }

@@ -4,6 +4,7 @@
 use weir_core::profile::PermissionMode;
 use weir_core::tool::Tier;
 use weir_core::view::first_start::FirstStart;
+use weir_engine::blocking::run_blocking;
 use weir_engine::ports::{SessionFilter, Store};
 
 use super::{SessionOverrides, guest};
@@ -42,7 +43,6 @@ pub async fn find_first_start(
     let wish = super::tier_wish(config);
     let is_confined =
         move || weir_sandbox::holding_tier(wish, &super::this_program()) != Tier::None;
-    let offers_auto_edit =
-        offered && tokio::task::spawn_blocking(is_confined).await.unwrap_or(false);
+    let offers_auto_edit = offered && run_blocking(is_confined).await.unwrap_or(false);
     Some(FirstStart { mode, offers_auto_edit })
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use weir_core::tool::built_in::HANDLE_TOOLS;
+use weir_engine::blocking::run_blocking;
 use weir_engine::ports::{PluginLine, PluginState, Plugins as _};
 use weir_engine::scene;
 use weir_engine::workspace::Workspace;
@@ -47,9 +48,7 @@ pub(super) async fn idle_tool_names(
     plugins.refresh().await;
     let commands = !plugins.configured_commands().is_empty();
     let root = workspace.root().to_path_buf();
-    let looked = tokio::task::spawn_blocking(move || {
-        (plugins.list(), scene::kind_of(&root) == Some("notes"))
-    });
+    let looked = run_blocking(move || (plugins.list(), scene::kind_of(&root) == Some("notes")));
     let (plugins, is_vault) = looked.await?;
     if !is_vault {
         idle.extend(weir_tools::VAULT_TOOLS);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use weir_core::tool::{CommandEffect, Effects, Tier};
+use weir_engine::blocking::run_blocking;
 use weir_engine::ports::{CommandConfinement, Processes as _};
 use weir_engine::workspace::Workspace;
 use weir_mcp::{LaunchedProcess, ServerLauncher, ServerProcess, ServerSpec, ServerTransport};
@@ -69,9 +70,7 @@ impl ServerLauncher for SandboxLauncher {
         let (places, tier) = (self.places.clone(), self.processes.tier());
         let (wanted, at, folder) = (spec.clone(), program.clone(), cwd.clone());
         // The whole workspace is looked at for what is hidden.
-        let looked = tokio::task::spawn_blocking(move || {
-            places.confinement_for(&wanted, tier, &at, &folder)
-        });
+        let looked = run_blocking(move || places.confinement_for(&wanted, tier, &at, &folder));
         let confine = looked.await.map_err(|error| error.to_string())??;
         let mut environment = self.environment.clone();
         if confine.tier == Tier::None {

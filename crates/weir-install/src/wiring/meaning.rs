@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use weir_core::governance::filter::redact_text;
 use weir_core::tool::PathEffect;
+use weir_engine::blocking::run_blocking;
 use weir_engine::helper::estimate_usage;
 use weir_engine::ports::{
     FileContent, FoundPassage, MeaningAnswer, MeaningQuestion, MeaningScope, MeaningSearch,
@@ -187,7 +188,7 @@ async fn on_index<T: Send + 'static>(
     work: impl FnOnce(&WorkspaceSearch, &mut OpenIndex) -> T + Send + 'static,
 ) -> Result<T, String> {
     let (held, search) = (held.clone(), search.clone());
-    let done = tokio::task::spawn_blocking(move || {
+    let done = run_blocking(move || {
         let mut open = held.0.lock().unwrap_or_else(PoisonError::into_inner);
         work(&search, &mut open)
     });

@@ -7,6 +7,7 @@ use http::{StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::brain::{BrainEntryKind, BrainEntryState};
+use weir_engine::blocking::run_blocking;
 use weir_engine::brain::{BrainFilter, list_entries};
 use weir_install::brain::brain_archive;
 
@@ -131,7 +132,7 @@ pub(crate) async fn export_brain_archive(owner: &CallerSpace) -> HandlerResult<R
     let CallerSpace { app, space, .. } = owner;
     let entries = list_entries(space.store().as_ref(), BrainFilter::active_only()).await?;
     let now = app.current_time();
-    let packed = tokio::task::spawn_blocking(move || brain_archive(&entries, now)).await;
+    let packed = run_blocking(move || brain_archive(&entries, now)).await;
     let packed = packed.map_err(ProblemDetails::internal_failure)?;
     let packed = packed.map_err(ProblemDetails::internal_failure)?;
     let headers = [

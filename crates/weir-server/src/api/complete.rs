@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::SessionId;
 use weir_core::tool::PathAccess;
+use weir_engine::blocking::run_blocking;
 use weir_engine::slash::{self, SlashCommand};
 use weir_engine::workspace::{EntryKind, WalkOptions};
 use weir_install::user_space::SessionPreferences;
@@ -104,7 +105,7 @@ pub(crate) async fn complete_file_paths(
     let CallerSpace { space, .. } = owner;
     let workspace = space.workspace(folder.as_deref())?;
     let typed = typed.to_lowercase();
-    let found = tokio::task::spawn_blocking(move || {
+    let found = run_blocking(move || {
         let at = workspace.resolve(".", PathAccess::List);
         let options = WalkOptions {
             recursive: true,
@@ -170,9 +171,8 @@ pub(crate) async fn usable_commands(
     let CallerSpace { space, .. } = owner;
     let preferences = SessionPreferences { workspace, ..SessionPreferences::default() };
     let options = space.session_options(&preferences, None).await?;
-    let listed = tokio::task::spawn_blocking(move || {
-        slash::list_slash_commands(&options.scene, &options.workspace)
-    });
+    let listed =
+        run_blocking(move || slash::list_slash_commands(&options.scene, &options.workspace));
     let listed = listed.await.map_err(ProblemDetails::internal_failure)?;
     let usable = listed.into_iter().filter(|one| !one.shadowed);
     Ok(usable.filter_map(|one| one.command.ok()))

@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use weir_core::document::{DocumentError, DocumentRequest, DocumentResult};
+use weir_engine::blocking::run_blocking;
 use weir_engine::ports::DocumentReaders;
 use weir_install::file_view::{self, FileView, MosaicSize, VIEW_BYTES_MAX};
 use weir_install::user_space::UserSpace;
@@ -131,7 +132,7 @@ pub(crate) async fn at_desk<T: Send + 'static>(
     let CallerSpace { space, .. } = owner;
     let workspace = space.workspace(None)?;
     let desk = PersonFolder::new(workspace);
-    let done = tokio::task::spawn_blocking(move || work(&desk)).await;
+    let done = run_blocking(move || work(&desk)).await;
     done.unwrap_or_else(|error| Err(ProblemDetails::internal_failure(error)))
 }
 

@@ -6,6 +6,7 @@ use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 use tokio::sync::{OnceCell, Semaphore};
 use unicode_normalization::UnicodeNormalization;
+use weir_engine::blocking::run_blocking;
 
 use crate::problem::{HandlerResult, ProblemDetails};
 
@@ -188,7 +189,7 @@ impl PasswordService {
             || ProblemDetails::too_many(2, "too many sign-ins at once; try again in a moment");
         let _place = self.waiting.try_acquire().map_err(|_| busy())?;
         let _room = self.room.acquire().await.map_err(ProblemDetails::internal_failure)?;
-        tokio::task::spawn_blocking(work).await.map_err(ProblemDetails::internal_failure)?
+        run_blocking(work).await.map_err(ProblemDetails::internal_failure)?
     }
 
     /// What is kept of a password.

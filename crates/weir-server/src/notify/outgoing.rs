@@ -8,6 +8,7 @@ use std::time::Duration;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::sync::OnceCell;
 use weir_core::address::is_public;
+use weir_engine::blocking::run_blocking;
 
 use super::delivery::DeliveryFailure;
 
@@ -32,9 +33,7 @@ impl OutgoingClients {
     ) -> Result<&reqwest::Client, DeliveryFailure> {
         let cell = if everywhere { &self.everywhere } else { &self.public };
         cell.get_or_try_init(|| async move {
-            let tls = tokio::task::spawn_blocking(tls_client_config)
-                .await
-                .map_err(|e| e.to_string())??;
+            let tls = run_blocking(tls_client_config).await.map_err(|e| e.to_string())??;
             let mut builder = reqwest::Client::builder()
                 .tls_backend_preconfigured(tls)
                 .redirect(reqwest::redirect::Policy::none())

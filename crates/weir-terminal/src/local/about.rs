@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use weir_core::ids::SessionId;
 use weir_core::view::first_start::FirstStart;
+use weir_engine::blocking::run_blocking;
+use weir_engine::marks::marks_in;
 use weir_engine::ports::{Plugins as _, Store};
 use weir_engine::regular_file::read_regular_file;
 use weir_engine::scene::SceneOptions;
@@ -215,7 +217,7 @@ async fn find_named_commands(cx: &Arc<InstallationContext>) -> Vec<SlashCommandI
         }
     }
     let config_dir = Some(cx.dirs.config.clone());
-    let listed = tokio::task::spawn_blocking(move || {
+    let listed = run_blocking(move || {
         let options = SceneOptions { config_dir, skills, ..SceneOptions::default() };
         slash::list_slash_commands(&options, &workspace)
     });

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use weir_engine::blocking::run_blocking;
 use weir_install::failure::usage;
 use weir_install::files;
 use weir_install::sessions::{ExportFormat, export_session};
@@ -38,7 +39,7 @@ pub(super) async fn export_session_to_file(
     let text = exported.text;
     let written = {
         let path = path.clone();
-        tokio::task::spawn_blocking(move || files::create_file_once(&path, text.as_bytes(), 0o600))
+        run_blocking(move || files::create_file_once(&path, text.as_bytes(), 0o600))
     };
     match written.await?? {
         true => Ok(format!("written to {}", path.display())),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 use weir_core::tool::PathAccess;
+use weir_engine::blocking::run_blocking;
 use weir_engine::workspace::{EntryKind, WalkOptions, Workspace};
 use weir_tui::fuzzy;
 
@@ -48,7 +49,7 @@ impl FileIndex {
         let workspace = shown.cx.open_workspace()?;
         let paths = self.listed_paths(workspace).await?;
         let query = query.to_owned();
-        let found = tokio::task::spawn_blocking(move || {
+        let found = run_blocking(move || {
             fuzzy::best_matches(&query, paths.iter(), FOUND_MAX).into_iter().cloned().collect()
         });
         Ok(found.await?)
@@ -81,7 +82,7 @@ impl FileIndex {
 }
 
 async fn walk_workspace(workspace: Arc<Workspace>) -> anyhow::Result<FileListing> {
-    let walk = tokio::task::spawn_blocking(move || {
+    let walk = run_blocking(move || {
         let options = WalkOptions {
             recursive: true,
             respect_gitignore: true,

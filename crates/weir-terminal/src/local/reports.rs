@@ -13,6 +13,7 @@ use weir_core::ids::{BlobId, CallId};
 use weir_core::message::plain_text;
 use weir_core::tool::{PathAccess, PathPlace};
 use weir_core::view::plain::visible_text;
+use weir_engine::blocking::run_blocking;
 use weir_engine::engine::load;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{Clock as _, FileContent, Store, UsageFilter};
@@ -92,7 +93,7 @@ async fn file_report(shown: &ShownSession, path: &str) -> anyhow::Result<ReportT
     }
     let workspace = shown.cx.open_workspace()?;
     let (within, asked) = (workspace.clone(), path.clone());
-    let read = tokio::task::spawn_blocking(move || {
+    let read = run_blocking(move || {
         let at = within.resolve(&asked, PathAccess::Read);
         if at.place != PathPlace::Inside || at.ignored.is_some() {
             return Err(usage(format!("{asked} is no file of this workspace")));

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use weir_core::secret::Secret;
 use weir_core::view::plain::visible_text;
+use weir_engine::blocking::run_blocking;
 
 use super::address::ServerAddress;
 use super::client::build_http_client;
@@ -105,7 +106,7 @@ impl ServerClient {
     /// The system's certificates cannot be used.
     pub(super) async fn new(address: ServerAddress) -> Result<ServerClient, String> {
         let there = address.clone();
-        let made = tokio::task::spawn_blocking(move || build_http_client(&there)).await;
+        let made = run_blocking(move || build_http_client(&there)).await;
         let client = made.map_err(|error| error.to_string())??;
         Ok(ServerClient { client, address, key: ServerCredentials::None })
     }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use weir_core::ids::{InputId, QuestionId};
 use weir_core::input::ApprovalAnswer;
 use weir_engine::attach::{FILE_BYTES_MAX, parse_mentions};
+use weir_engine::blocking::run_blocking;
 use weir_engine::regular_file::open_regular_file;
 use weir_tui::link::{MessageAttachment, NoticeTone, UiCommand, UiUpdate};
 
@@ -167,7 +168,7 @@ pub(super) fn path_of(here: &LocalMachine, written: &str) -> PathBuf {
 async fn read_local_file(here: &LocalMachine, written: &str) -> ApiResult<(String, Arc<[u8]>)> {
     let path = path_of(here, written);
     let shown = written.to_owned();
-    let read = tokio::task::spawn_blocking(move || {
+    let read = run_blocking(move || {
         use std::io::Read as _;
         let file = open_regular_file(&path).map_err(|error| error.to_string())?;
         let mut bytes = Vec::new();

@@ -3,6 +3,7 @@
 
 use weir_core::input::PersonCommand;
 use weir_engine::attach::parse_mentions;
+use weir_engine::blocking::run_blocking;
 use weir_tui::link::{
     CommandTicket, MessageAttachment, NoticeTone, ShellNews, UiCommand, UiUpdate,
 };
@@ -178,7 +179,7 @@ async fn of_this_machine(
     }
     let here = context.here.clone();
     let is_here = move || named.into_iter().find(|name| say::path_of(&here, name).is_file());
-    let name = tokio::task::spawn_blocking(is_here).await.ok().flatten()?;
+    let name = run_blocking(is_here).await.ok().flatten()?;
     let text = format!(
         "@ names files of the server, and {name} of this machine did not go along; a picture does \
          when its path is pasted"

@@ -6,6 +6,8 @@ use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 use weir_core::document::DocumentPage;
 use weir_core::ids::Timestamp;
+use weir_engine::blocking::run_blocking;
+use weir_engine::marks::marks_in;
 use weir_install::file_view::{FilePreview, FileView, VIEW_BYTES_MAX, split_note};
 
 use crate::api::files::desk::PathContent;
@@ -226,7 +228,7 @@ async fn show_file(owner: &CallerSpace, line: FileLine) -> HandlerResult<Markup>
     let body = match line.bytes <= VIEW_BYTES_MAX {
         true => {
             let view = api::view_file(owner, &line.path, None).await?;
-            let shown = tokio::task::spawn_blocking(move || render_view(&view)).await;
+            let shown = run_blocking(move || render_view(&view)).await;
             shown.map_err(ProblemDetails::internal_failure)?
         }
         false => html! { p { "This file is too large to show here." } },

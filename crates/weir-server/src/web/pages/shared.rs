@@ -9,6 +9,7 @@ use http::{HeaderName, HeaderValue, header};
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::ids::{BlobId, SessionId, Timestamp};
+use weir_engine::blocking::run_blocking;
 use weir_engine::hub::PublishedFact;
 
 use crate::api::files::download::{content_disposition, image_kind};
@@ -78,7 +79,7 @@ async fn show_shared_chat(
     let transcript = SharedTranscript::read_journal(space.store().as_ref(), share).await?;
     shares::count_share_opening(&app, &kept).await?;
     let now = app.current_time();
-    let body = tokio::task::spawn_blocking(move || shared_chat_page(&transcript, &token, now));
+    let body = run_blocking(move || shared_chat_page(&transcript, &token, now));
     let body = body.await.map_err(ProblemDetails::internal_failure)?;
     Ok(hide_from_search(bare_with("A shared chat", ASSETS, &body).into_response()))
 }

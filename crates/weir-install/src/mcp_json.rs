@@ -191,7 +191,7 @@ mod tests {
         for (text, begin, part) in [
             ("{\n\"mcpServers\": {\n", "3:", "EOF"),
             ("{\n\"servers\": {}}", "2:", "unknown field `servers`"),
-            ("{\"mcpServers\": {\n\"a\": {\n\"comand\": \"x\"}}}", "3:", "unknown field `comand`"),
+            ("{\"mcpServers\": {\n\"a\": {\n\"comand\": \"x\"}}}", "3:", "did you mean `command`?"),
             ("{\"mcpServers\": {\n\"a\": {}}}", "2:", "says neither"),
             ("{\"mcpServers\": {\n\"a b\": {\"command\": \"x\"}}}", "2:", "is no name"),
             ("{\"mcpServers\": {\"a\": {\"command\": \"x\"},\n\"a\": {}}}", "2:", "twice"),

@@ -61,7 +61,7 @@ fn catalogue_of_settings(
     if let Some(kept) = cx.settings_cache.catalogues.find(&digest) {
         return Ok(kept);
     }
-    let overrides: CatalogueOverrides = serde_json::from_value(said)?;
+    let overrides = CatalogueOverrides::deserialize(&said)?;
     let made = ModelCatalogue::new(&overrides).map_err(|error| {
         let place = cx.config().map(|config| {
             let first = config.set_keys().find(|(key, _)| key.starts_with("providers."));
@@ -79,7 +79,7 @@ fn catalogue_of_settings(
 pub(crate) fn catalogue_of_complete_providers(
     settings: &Settings,
 ) -> anyhow::Result<(ModelCatalogue, BTreeMap<String, String>)> {
-    let mut overrides: CatalogueOverrides = serde_json::from_value(said_of_models(settings))?;
+    let mut overrides = CatalogueOverrides::deserialize(&said_of_models(settings))?;
     let mut incomplete = BTreeMap::new();
     overrides.providers.retain(|name, given| {
         let providers = BTreeMap::from([(name.clone(), given.clone())]);
@@ -322,8 +322,15 @@ async fn find_usable_model(cx: &InstallationContext) -> anyhow::Result<Arc<dyn M
             window::ask_local_window(cx, &resolved).await?;
             connect_resolved_model(cx, catalogue, resolved)
         }
-        None => Err(usage(NO_MODEL)),
-    }
+        let variable = |name: &str| cx.environment.text_variable(name).map(String::from);
+        match probe::first_local(catalogue, &variable, &process_transport(cx)).await {
+            Some(resolved) => {
+                window::ask_local_window(cx, &resolved).await?;
+                connect_resolved_model(cx, catalogue, resolved)
+            }
+            None => Err(usage(NO_MODEL)),
+        }
+    })
 }
 
 fn connect_resolved_model(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -212,7 +213,7 @@ impl LayerWalker<'_> {
             let line = line_of(self.text, &item.span());
             let origin = (self.origin)(self.path.to_path_buf(), line);
             // It was read as settings before, so it can be read again.
-            if let Ok(settings) = serde_json::from_value(table.clone()) {
+            if let Ok(settings) = Deserialize::deserialize(table) {
                 self.layer.hooks.push(RawHook { event: event.to_owned(), index, settings, origin });
             }
         }

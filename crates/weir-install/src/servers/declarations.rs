@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use weir_core::tool::ToolDeclaration;
 
 use super::packages::{PackageRegistry, ServerPackage};
@@ -53,7 +54,13 @@ static HEADS: LazyLock<Vec<Option<ShippedServer>>> = LazyLock::new(|| {
 });
 
 fn parse(text: &str) -> Option<ShippedServer> {
-    toml::from_str(text).ok()
+    read_server(text).ok()
+}
+
+/// By way of values, for which declarations have a reader already: those of the settings are read by it (Q23).
+fn read_server(text: &str) -> Result<ShippedServer, String> {
+    let values: Value = toml::from_str(text).map_err(|why| why.to_string())?;
+    ShippedServer::deserialize(&values).map_err(|why| why.to_string())
 }
 
 /// What a server is, whatever a person calls it.
@@ -131,21 +138,22 @@ pub(super) struct ShippedServer {
 
 /// A declaration, and the tool that was looked at.
 #[derive(Debug, Deserialize)]
-#[serde(try_from = "toml::Table")]
+#[serde(try_from = "Map<String, Value>")]
 struct ShippedTool {
     /// SHA-256 over everything that the server said of the tool.
     schema: String,
     declaration: ToolDeclaration,
 }
 
-impl TryFrom<toml::Table> for ShippedTool {
+impl TryFrom<Map<String, Value>> for ShippedTool {
     type Error = String;
     // By hand: beside a flattened struct, serde takes unknown keys in silence.
-    fn try_from(mut table: toml::Table) -> Result<ShippedTool, String> {
-        let Some(toml::Value::String(schema)) = table.remove("schema") else {
+    fn try_from(mut table: Map<String, Value>) -> Result<ShippedTool, String> {
+        let Some(Value::String(schema)) = table.remove("schema") else {
             return Err("a shipped declaration says which `schema` it is of".into());
         };
-        let declaration: ToolDeclaration = table.try_into().map_err(|why| why.to_string())?;
+        let declaration = ToolDeclaration::deserialize(&Value::Object(table));
+        let declaration = declaration.map_err(|why| why.to_string())?;
         declaration.act_kind()?;
         Ok(ShippedTool { schema, declaration })
     }

@@ -41,8 +41,7 @@ fn find_shipped(origin: &ServerOrigin, tool: &str, hash: &str) -> ShippedMatch {
 
 fn parsed() -> Vec<(&'static str, ShippedServer)> {
     let parse = |(name, text): &(&'static str, &str)| {
-        let server: ShippedServer =
-            toml::from_str(text).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let server: ShippedServer = read_server(text).unwrap_or_else(|why| panic!("{name}: {why}"));
         (*name, server)
     };
     FILES.iter().map(parse).collect()
@@ -172,8 +171,8 @@ fn u2_what_a_file_says_beyond_its_words_is_refused() {
         ("[tools.t]\nschema = \"0\"\nsends = { to = [\"\"] }\n", "path"),
         ("surprise = 1\n[tools.t]\nschema = \"0\"\nreads = true\n", "surprise"),
     ] {
-        let error = toml::from_str::<ShippedServer>(&format!("{head}{tool}"));
-        let error = error.expect_err(tool).to_string();
+        let error = read_server(&format!("{head}{tool}"));
+        let error = error.expect_err(tool);
         assert!(error.contains(word), "{tool}: {error}");
     }
 }

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,7 +16,8 @@ use crate::tool::ToolSpec;
 use crate::tool::built_in::OPEN_HANDLE;
 
 /// All settings of a session. Journaled whole, so that a replay never depends on today's files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SessionConfig {
     /// Root of its workspace.
     pub workspace: String,
@@ -143,7 +143,8 @@ impl SessionConfig {
 }
 
 /// How the model's window is kept from bursting (X2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CondensingSettings {
     /// Old turns are condensed before the window is full. What a vendor refuses as too long is
@@ -160,7 +161,8 @@ impl Default for CondensingSettings {
 }
 
 /// What may be remembered beyond the session (M4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MemoryPolicy {
     /// Nothing is remembered and nothing is told from memory.
@@ -172,7 +174,8 @@ pub struct MemoryPolicy {
 }
 
 /// What may be done with recipes (M5, L16).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RecipePolicy {
     /// None is matched, told, learned or followed.
@@ -258,7 +261,8 @@ fn are_none(tools: &Arc<Vec<ToolSpec>>) -> bool {
 }
 
 /// Guards that settings switch on.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Guards {
     /// A word that stands in the prompt and must never leave (gate `canary`).

@@ -2,7 +2,6 @@
 //! that go into a document that is made, and what comes back (X5, K7, K8). Data only: the bytes are
 //! untrusted, and who reads them stands behind a port of the engine.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::office::{OfficeDocument, OfficePart};
@@ -146,7 +145,8 @@ pub enum DocumentResult {
 }
 
 /// A piece of a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct DocumentPage {
     /// As "Page 3" or "Sheet Budget, rows 1-200".
     pub name: String,

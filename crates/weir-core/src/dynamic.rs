@@ -4,7 +4,6 @@
 //! A definition says in advance which files and hosts its code uses; its arguments may stand in for
 //! parts of their names. The code gets nothing else: each step is held to what was declared.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,7 +42,8 @@ pub const CALL_TIME_MS: u64 = 60_000;
 const FOREIGN: &str = "mcp__";
 
 /// A tool that somebody made: its whole text. What is hashed, shown and kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ToolDefinition {
     /// Name by which it is called.
@@ -60,7 +60,8 @@ pub struct ToolDefinition {
 }
 
 /// What the code of a tool may touch; nothing unless it stands here.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct DeclaredEffects {
     /// Paths it reads. `{{input.FIELD}}` stands for an argument, a trailing `/**` for all below.
@@ -81,7 +82,8 @@ pub struct DeclaredEffects {
 }
 
 /// A host that the code of a tool may reach.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DeclaredHost {
     /// `GET` when absent.

@@ -9,7 +9,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -23,7 +22,7 @@ use crate::knowledge::recipe::{RecipeMatch, RecipeUse};
 use crate::knowledge::skill::SkillNote;
 use crate::label::Label;
 use crate::message::MessageBlock;
-use crate::model::{FailureClass, StopReason, Usage};
+use crate::model::Usage;
 use crate::profile::{LimitName, PermissionMode};
 use crate::tool::{HandleWords, Inspection, PlanItem, ResultEffect};
 
@@ -50,7 +49,7 @@ pub use checkpoints::*;
 pub use context::*;
 pub use keep::{KEEP_CHARS_MAX, KeepRequest};
 pub use lines::{ApprovalLine, LineTarget, TargetSource};
-pub use models::{ModelSwitched, SwitchCause, ToolsRefused};
+pub use models::*;
 pub use pause::{RunPaused, RunResumed};
 pub use question::*;
 pub use recipe::*;
@@ -109,6 +108,7 @@ macro_rules! events {
             }
 
             /// Kind and schema of the fields of every fact.
+            #[cfg(any(test, feature = "schema"))]
             pub fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<(&'static str, schemars::Schema)> {
                 vec![$(($kind, generator.subschema_for::<$name>()),)*]
             }
@@ -189,7 +189,8 @@ events! {
 
 /// A session began. Everything that later facts depend on stands here, so that a replay never
 /// depends on today's configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SessionOpened {
     /// Absolute path of the workspace.
     pub workspace: String,
@@ -211,7 +212,8 @@ pub struct SessionOpened {
 }
 
 /// Settings of the session changed: by the person, between runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SessionConfigured {
     /// What changed, in words; names the reason when the prompt was rebuilt.
     pub reason: String,
@@ -220,7 +222,8 @@ pub struct SessionConfigured {
 }
 
 /// A program took the session up again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SessionResumed {
     /// Version of the program.
     pub engine: String,
@@ -230,7 +233,8 @@ pub struct SessionResumed {
 }
 
 /// A person or a schedule said something.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct InputAccepted {
     /// Number of the input in its session.
     pub input: InputId,
@@ -248,7 +252,8 @@ pub struct InputAccepted {
 }
 
 /// Text that goes with an input and is not the person's own words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct InputAddition {
     /// Where it came from: `.weir/commands/review.md`, the name of a hook.
     pub source: String,
@@ -260,14 +265,16 @@ pub struct InputAddition {
 }
 
 /// A queued input was taken back before it was delivered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct InputWithdrawn {
     /// Number of the input that the model will not be told.
     pub input: InputId,
 }
 
 /// What started a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RunTrigger {
     /// A person's input.
@@ -281,7 +288,8 @@ pub enum RunTrigger {
 }
 
 /// A run began.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct RunStarted {
     /// Number of the run in its session.
     pub run: RunId,
@@ -291,7 +299,8 @@ pub struct RunStarted {
 
 /// The engine looked at clock and workspace; here is what differs from what the model was last
 /// told.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SceneSeen {
     /// Sections of the prompt that changed, as the model reads them.
     pub notes: Vec<PromptNote>,
@@ -310,7 +319,8 @@ pub struct SceneSeen {
 }
 
 /// A turn began: what was waiting to be told to the model now stands in its history.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct TurnStarted {
     /// Number of the turn in its session.
     pub turn: TurnId,
@@ -329,7 +339,8 @@ pub struct TurnStarted {
 }
 
 /// A piece of what the model is told at the start of a turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum ToldPart {
     /// Words that stand in no other fact: what the program of that day composed.
@@ -338,94 +349,9 @@ pub enum ToldPart {
     Recorded(u32),
 }
 
-/// A request was encoded and is about to be sent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ModelRequested {
-    /// For which turn.
-    pub turn: TurnId,
-    /// To whom.
-    pub provider: String,
-    /// Name of the model, as `provider/name`.
-    pub model: String,
-    /// Size of the body.
-    pub bytes: u64,
-    /// Bytes of the request before that stand unchanged at its start.
-    pub prefix_bytes: u64,
-    /// Estimated tokens of the whole request.
-    pub tokens_estimated: u64,
-    /// Why less than the whole request before was kept, when it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prefix_lost: Option<String>,
-    /// The join of everything that the request contains (Z1).
-    #[serde(default, skip_serializing_if = "Label::is_clean")]
-    pub label: Label,
-}
-
-/// A request failed in a way that may pass; it is sent again after `wait_ms`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ModelRetried {
-    /// Number of the turn in its session.
-    pub turn: TurnId,
-    /// The attempt that failed: 1, 2, …
-    pub attempt: u32,
-    /// What kind of failure.
-    pub class: FailureClass,
-    /// Wait before the next attempt.
-    pub wait_ms: u64,
-    /// What went wrong.
-    pub message: String,
-    /// What it used all the same, as an estimate: its stream broke off, or it was sent and nothing came.
-    #[serde(default, skip_serializing_if = "Usage::is_nothing")]
-    pub usage: Usage,
-    /// The cost of that, where the price is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-}
-
-/// A request failed for good.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ModelFailed {
-    /// Number of the turn in its session.
-    pub turn: TurnId,
-    /// What kind of failure.
-    pub class: FailureClass,
-    /// What went wrong, and what to do.
-    pub message: String,
-    /// What it used all the same, as an estimate: its stream broke off, or it was sent and nothing came.
-    #[serde(default, skip_serializing_if = "Usage::is_nothing")]
-    pub usage: Usage,
-    /// The cost of that, where the price is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-    /// The model that is to go on in its place (V8); absent: the run ends with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
-}
-
-/// The model answered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ModelReplied {
-    /// Number of the turn in its session.
-    pub turn: TurnId,
-    /// Text, reasoning and calls of the reply, in order.
-    pub content: Vec<MessageBlock>,
-    /// Why it stopped.
-    pub stop: StopReason,
-    /// What the vendor counted; an estimate where it was interrupted, or the vendor counted nothing.
-    pub usage: Usage,
-    /// The cost of the request, where the price is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-    /// What was put right in calls that the model wrote as text, or left alone, in words (V5).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub repaired: Vec<String>,
-    /// The vendor counted nothing of this whole reply, so it is estimated (R11).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub estimated: bool,
-}
-
 /// The model made an image.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ImageProduced {
     /// Number of the turn in which the model made it.
     pub turn: TurnId,
@@ -440,7 +366,8 @@ pub struct ImageProduced {
 }
 
 /// An item of history that the vendor will never accept is shown as a note from now on (L8).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct HistoryQuarantined {
     /// In which turn it was found.
     pub turn: TurnId,
@@ -451,7 +378,8 @@ pub struct HistoryQuarantined {
 }
 
 /// The model asked for a call, or a program of it for a step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CallProposed {
     /// Number of the call in its session.
     pub call: CallId,
@@ -470,7 +398,8 @@ pub struct CallProposed {
 }
 
 /// The gate judged a call: once per call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CallJudged {
     /// Number of the call in its session.
     pub call: CallId,
@@ -511,7 +440,8 @@ pub struct CallJudged {
 }
 
 /// A person's decision about an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
     /// This call.
@@ -539,7 +469,8 @@ impl Decision {
 pub const NOBODY: &str = "nobody";
 
 /// An approval was answered. The first answer wins.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ApprovalResolved {
     /// Id of the approval.
     pub approval: ApprovalId,
@@ -558,7 +489,8 @@ pub struct ApprovalResolved {
 }
 
 /// A lease was taken back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct LeaseRevoked {
     /// Number of the lease in its session.
     pub lease: u32,
@@ -567,14 +499,16 @@ pub struct LeaseRevoked {
 }
 
 /// The intent: from here on the call may have happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CallStarted {
     /// Number of the call in its session.
     pub call: CallId,
 }
 
 /// After a crash it was found that a started call had not happened: it runs (again).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CallReconciled {
     /// Number of the call in its session.
     pub call: CallId,
@@ -583,7 +517,8 @@ pub struct CallReconciled {
 }
 
 /// A call was answered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CallFinished {
     /// Number of the call in its session.
     pub call: CallId,
@@ -643,7 +578,8 @@ impl CallFinished {
 }
 
 /// It cannot be told whether a call happened (D4).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CallUnknown {
     /// Number of the call in its session.
     pub call: CallId,
@@ -657,7 +593,8 @@ pub struct CallUnknown {
 }
 
 /// The task list changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct PlanUpdated {
     /// The whole list.
     pub items: Vec<PlanItem>,
@@ -670,7 +607,8 @@ pub struct PlanUpdated {
 }
 
 /// The final answer was held against the schema that the person gave.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct OutputChecked {
     /// The answer as JSON, when it matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -684,7 +622,8 @@ pub struct OutputChecked {
 }
 
 /// How hard a limit is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LimitLevel {
     /// The agent is told.
@@ -694,7 +633,8 @@ pub enum LimitLevel {
 }
 
 /// A limit was reached.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct LimitReached {
     /// Its name in the table of limits.
     pub limit: LimitName,
@@ -707,7 +647,8 @@ pub struct LimitReached {
 }
 
 /// Why a run is to end early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CancelCause {
     /// Somebody cancelled it.
@@ -721,7 +662,8 @@ pub enum CancelCause {
 }
 
 /// A person, a limit or the program wants the run to end now.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CancelRequested {
     /// What made the run end.
     pub cause: CancelCause,
@@ -730,7 +672,8 @@ pub struct CancelRequested {
 }
 
 /// A call that was not allowed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct Denial {
     /// Number of the call in its session.
     pub call: CallId,
@@ -745,7 +688,8 @@ pub struct Denial {
 }
 
 /// A run came to rest. Exactly one per run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct RunFinished {
     /// Number of the run in its session.
     pub run: RunId,

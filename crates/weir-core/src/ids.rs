@@ -54,6 +54,7 @@ macro_rules! counted_id {
             }
         }
 
+        #[cfg(any(test, feature = "schema"))]
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name).into()
@@ -71,10 +72,8 @@ macro_rules! counted_id {
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(
-            Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-            schemars::JsonSchema,
-        )]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
         #[serde(transparent)]
         pub struct $name(pub String);
 
@@ -197,6 +196,7 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
+#[cfg(any(test, feature = "schema"))]
 impl schemars::JsonSchema for Timestamp {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Timestamp".into()

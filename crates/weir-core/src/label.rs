@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most origins or sources that one label names; what comes after is one word, `…`.
@@ -15,9 +14,8 @@ const NAMES_MAX: usize = 16;
 const MORE: &str = "…";
 
 /// Whose words these are, from the most trusted to the least.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Integrity {
     /// The person's, or the program's own.
@@ -32,9 +30,8 @@ pub enum Integrity {
 }
 
 /// The readers that it is open to.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Privacy {
     /// Anybody.
@@ -47,7 +44,8 @@ pub enum Privacy {
 }
 
 /// Where something came from and how private it is. Joined over everything a request contains.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Label {
     /// The least trusted words in it.

@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,7 +14,8 @@ use crate::ids::{BlobId, CallId};
 mod read_block;
 
 /// The side that speaks. Results of calls are the user's side of the conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The person, the results of calls, and notes of the engine.
@@ -25,7 +25,8 @@ pub enum Role {
 }
 
 /// One entry of the model's view. Immutable once made: history is shared, never rewritten.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct Message {
     /// The side that speaks; results of calls and notes stand on the side of the person.
     pub role: Role,
@@ -38,7 +39,8 @@ pub type MessageHistory = Arc<Vec<Arc<Message>>>;
 
 /// Data that only the vendor who made it can read: sent back verbatim to the same dialect, dropped
 /// for every other.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct VendorSeal {
     /// Name of the dialect that made it (`anthropic`, `openai-responses`, `gemini`, …).
     pub dialect: String,
@@ -47,7 +49,8 @@ pub struct VendorSeal {
 }
 
 /// One dated piece of context that the model is told (P2): a section of stability *run*.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct PromptNote {
     /// Name of the section.
     pub section: String,
@@ -56,7 +59,8 @@ pub struct PromptNote {
 }
 
 /// Bytes that stand in the blob store: an image, a PDF.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct StoredMedia {
     /// IANA media type: `image/png`, `application/pdf`.
     pub media_type: String,
@@ -70,7 +74,8 @@ pub struct StoredMedia {
 }
 
 /// A piece of a message.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum MessageBlock {
     /// Plain text.
@@ -116,7 +121,8 @@ pub enum MessageBlock {
 }
 
 /// One call as the model asked for it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CallBlock {
     /// The session's own id; ids of vendors are repaired into [`CallBlock::wire_id`].
     pub call: CallId,

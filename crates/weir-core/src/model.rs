@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{SessionId, TurnId};
@@ -16,7 +15,8 @@ use crate::tool::ToolSpec;
 pub use crate::usage::Usage;
 
 /// `provider/name`, as people write it (C4).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ModelRef {
     /// `anthropic`, `openai`, `script`, a name of the config, …
     pub provider: String,
@@ -31,7 +31,8 @@ impl std::fmt::Display for ModelRef {
 }
 
 /// Prices in USD per million tokens. An unknown price is an absent [`Price`], never zero (L4).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Price {
     /// Input that was not served from a cache.
@@ -60,7 +61,8 @@ impl Price {
 }
 
 /// What is known of a model: data, overridable in the config (V1).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ModelInfo {
     /// Name of the model.
     pub model: ModelRef,
@@ -134,7 +136,8 @@ impl ModelInfo {
 }
 
 /// How much the model should think before it answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Thinking {
     /// Not asked for.
@@ -186,7 +189,8 @@ pub struct ModelRequest {
 }
 
 /// Why the model stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It was done.
@@ -232,7 +236,8 @@ pub enum ReplyBlock {
 }
 
 /// How a request failed. The class alone decides what happens next (L8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FailureClass {
     /// 429: too many requests; retried, `Retry-After` honoured.

@@ -4,7 +4,6 @@
 
 mod pictures;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A document to make.
@@ -30,7 +29,8 @@ pub struct OfficePart {
 }
 
 /// What goes into a DOCX.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TextDocument {
     /// Markdown: headings, lists, tables, links, code, `![alt](picture in the workspace)`; a line
@@ -63,7 +63,8 @@ pub struct TextDocument {
 }
 
 /// A size of paper.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PaperSize {
     /// 210 × 297 mm.
@@ -73,7 +74,8 @@ pub enum PaperSize {
 }
 
 /// What goes into a PPTX.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SlideDeck {
     /// Slides in order.
@@ -93,7 +95,8 @@ pub struct SlideDeck {
 }
 
 /// A look of slides that comes with the program.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SlideTheme {
     /// White, blue, without serifs.
@@ -106,7 +109,8 @@ pub enum SlideTheme {
 }
 
 /// One slide. What it has decides its layout.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DeckSlide {
     /// Its message.
@@ -138,7 +142,8 @@ pub struct DeckSlide {
 }
 
 /// A picture on a slide.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SlidePicture {
     /// PNG, JPEG, GIF or WebP.
@@ -149,7 +154,8 @@ pub struct SlidePicture {
 }
 
 /// A chart with its data.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SlideChart {
     /// Kind.
@@ -161,7 +167,8 @@ pub struct SlideChart {
 }
 
 /// A kind of chart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChartKind {
     /// Upright bars.
@@ -177,7 +184,8 @@ pub enum ChartKind {
 }
 
 /// Values of a chart.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ChartSeries {
     /// Name in the legend.
@@ -187,7 +195,8 @@ pub struct ChartSeries {
 }
 
 /// What goes into an XLSX.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WorkbookDocument {
     /// Sheets in order.
@@ -198,7 +207,8 @@ pub struct WorkbookDocument {
 }
 
 /// One sheet.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WorkbookSheet {
     /// Name.
@@ -235,7 +245,8 @@ pub struct WorkbookSheet {
 }
 
 /// A cell: text, number, true/false, null, or an object. Text is never a formula.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum SheetCell {
     /// Nothing.
@@ -251,7 +262,8 @@ pub enum SheetCell {
 }
 
 /// One of formula, date and link.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TypedCell {
     /// As =SUM(B2:B9), English names, commas.
@@ -272,7 +284,8 @@ pub struct TypedCell {
 }
 
 /// How the cells of a range look.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RangeFormat {
     /// As B2:B9, B or 3.
@@ -304,7 +317,8 @@ pub struct RangeFormat {
 }
 
 /// Where the content of a cell stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CellAlignment {
     /// Left.
@@ -316,7 +330,8 @@ pub enum CellAlignment {
 }
 
 /// A format that depends on the value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ConditionalFormat {
     /// As B2:B9.
@@ -335,7 +350,8 @@ pub struct ConditionalFormat {
 }
 
 /// What a value is compared with.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum ConditionValue {
     /// A number.
@@ -345,7 +361,8 @@ pub enum ConditionValue {
 }
 
 /// When a conditional format holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ConditionRule {
     /// Greater.
@@ -371,7 +388,8 @@ pub enum ConditionRule {
 }
 
 /// A chart of cells.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SheetChart {
     /// Kind.

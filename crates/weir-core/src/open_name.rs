@@ -55,6 +55,7 @@ macro_rules! open_names {
             }
         }
 
+        #[cfg(any(test, feature = "schema"))]
         impl schemars::JsonSchema for $name {
             fn inline_schema() -> bool {
                 true

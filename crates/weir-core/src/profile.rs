@@ -1,6 +1,5 @@
 //! What an agent is allowed and how long it may go on: profiles, permission modes, limits.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Thinking;
@@ -9,7 +8,8 @@ use crate::tool::ToolGroup;
 use crate::tool::built_in::{ToolTrait, names_with};
 
 /// How much passes without asking (C3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Hash)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionMode {
     /// Reads only.
@@ -66,7 +66,8 @@ pub const PROGRAM_STEPS: u32 = 200;
 
 /// Every bound of a run, in one struct (L4). `None` and 0 mean "no such bound" where the field
 /// says so.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Model calls per run; at 60 % of it one note asks the agent to wrap up.
@@ -235,7 +236,8 @@ impl LimitName {
 }
 
 /// The tools, sections and rules of an agent (P7).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct Profile {
     /// Name of the profile.
     pub name: String,

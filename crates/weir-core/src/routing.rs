@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The models of a session by their names, as a person writes them: `provider/name`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ModelRouting {
     /// The model that was chosen: every run begins with it, unless a rule names another.
@@ -26,7 +26,8 @@ pub struct ModelRouting {
 }
 
 /// Who began a piece of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum WorkKind {
     /// A person said something.
@@ -38,7 +39,8 @@ pub enum WorkKind {
 }
 
 /// Work of this size and kind is for this model. All of what it says must hold.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RouteRule {
     /// The model, as provider/name.

@@ -5,7 +5,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{SessionId, Timestamp};
@@ -23,7 +22,8 @@ pub const PROMPT_CHARS_MAX: usize = 100_000;
 const BY: &str = "schedule:";
 
 /// One agent that runs without anybody starting it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ScheduledAgent {
     /// Its name: lower-case letters, digits, `-` and `_`.
@@ -72,7 +72,8 @@ pub struct ScheduledAgent {
 }
 
 /// Bounds of one run of a scheduled agent; none: what profile and settings say.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentLimits {
     /// Calls of tools.
@@ -108,7 +109,8 @@ impl Default for AgentLimits {
 }
 
 /// Where the agent's own prompt stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PromptMode {
     /// Before the standard prompt.
@@ -119,7 +121,8 @@ pub enum PromptMode {
 }
 
 /// What becomes of ticks that passed while nothing could be started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum MissedTicks {
     /// The newest of them is run, once.
@@ -130,7 +133,8 @@ pub enum MissedTicks {
 }
 
 /// What becomes of a call that asks a person while nobody is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum OnAsk {
     /// It is denied at once.
@@ -306,7 +310,8 @@ fn join_notes(old: &str, new: &str) -> String {
 }
 
 /// Why there is a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum AgentCause {
     /// A tick of its cron expression.

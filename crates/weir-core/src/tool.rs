@@ -5,7 +5,8 @@
 //! [`crate::governance::Permit`]. The gate judges [`Effects`], never a tool's or an argument's
 //! name (G2).
 
-use schemars::JsonSchema;
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -42,9 +43,8 @@ pub use schema::InputSchema;
 pub use typed::{FieldKind, TypedFields};
 
 /// The seven permission categories of which a profile picks some.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ToolGroup {
     /// Reads files; never changes anything.
@@ -64,7 +64,8 @@ pub enum ToolGroup {
 }
 
 /// What recovery may do with a call of this tool whose outcome was not recorded (D4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum EffectClass {
     /// Repeated silently.
@@ -85,7 +86,8 @@ pub enum EffectClass {
 }
 
 /// A tool as the model and the gate see it. One value per tool, made once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ToolSpec {
     /// The name the model calls it by: `[a-zA-Z0-9_-]{1,64}`.
     pub name: String,
@@ -94,7 +96,7 @@ pub struct ToolSpec {
     /// Its permission category.
     pub group: ToolGroup,
     /// JSON Schema (2020-12) of its input: always an object.
-    #[schemars(with = "Value")]
+    #[cfg_attr(any(test, feature = "schema"), schemars(with = "serde_json::Value"))]
     pub input_schema: InputSchema,
     /// Listed by name only, loaded with `find_tool` (T4).
     #[serde(default)]
@@ -147,9 +149,8 @@ impl ToolSpec {
 }
 
 /// What a call does to one path.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PathAccess {
     /// Reads its content.
@@ -176,7 +177,8 @@ impl PathAccess {
 }
 
 /// Where a path leads once symbolic links and `..` are resolved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PathPlace {
     /// Inside a root of the workspace.
@@ -188,7 +190,8 @@ pub enum PathPlace {
 }
 
 /// One path that a call touches, resolved by the workspace handle, never by the tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct PathEffect {
     /// Relative to the workspace root with `/` between parts and Unicode in NFC; absolute when it
     /// lies outside.
@@ -233,7 +236,8 @@ impl PathEffect {
 }
 
 /// What a file (or its absence) is, without its content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum FileState {
     /// Nothing there.
@@ -257,7 +261,8 @@ pub enum FileState {
 }
 
 /// A change of one path that is known before the call runs: what recovery compares the disk with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct PlannedChange {
     /// As in [`PathEffect::path`].
     pub path: String,
@@ -269,19 +274,9 @@ pub struct PlannedChange {
 
 /// How strongly a command is confined (Z4), from not at all to strongest.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Default,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// Supervised, not confined: every command asks.
@@ -319,7 +314,8 @@ impl Tier {
 }
 
 /// A command that a call would run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CommandEffect {
     /// The command line as it is given to the shell.
     pub command: String,
@@ -403,7 +399,8 @@ impl CommandEffect {
 }
 
 /// Something that is sent to somebody: a message, a post, a request that changes something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SendEffect {
     /// The recipient, canonical: an address, a channel, a user.
     pub recipient: String,
@@ -412,7 +409,8 @@ pub struct SendEffect {
 }
 
 /// A running background job that reaches the network and is given words.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct FeedEffect {
     /// Its name: `j3`.
     pub job: String,
@@ -423,7 +421,8 @@ pub struct FeedEffect {
 }
 
 /// A question to a foreign server that was declared as reading and reaches the network.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct QueryEffect {
     /// The server, as in `reads_from`.
     pub server: String,
@@ -432,7 +431,8 @@ pub struct QueryEffect {
 }
 
 /// A sub-agent that a call would start (M6).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SpawnEffect {
     /// Name of its profile: what `Agent(NAME)` rules are about.
     pub profile: String,
@@ -446,7 +446,8 @@ pub struct SpawnEffect {
 }
 
 /// Something of others that a call would switch on (Z9): it may do more from then on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct EnableEffect {
     /// The kind of the thing: `plugin`.
     pub what: String,
@@ -457,7 +458,8 @@ pub struct EnableEffect {
 }
 
 /// What a call does to an entry of the brain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BrainChange {
     /// Puts a new one there.
@@ -480,7 +482,8 @@ impl BrainChange {
 }
 
 /// A change of the person's brain, their own knowledge store (K12).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct BrainEffect {
     /// What is done.
     pub change: BrainChange,
@@ -499,7 +502,8 @@ fn is_zero(number: &u32) -> bool {
 }
 
 /// A host that a call would reach.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct HostEffect {
     /// `GET`, `POST`, …
     pub method: String,
@@ -513,7 +517,8 @@ pub struct HostEffect {
 }
 
 /// What a call asks of the agent itself rather than of the world.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum AgentControl {
     /// Ends the run with this result (`attempt_completion`).
@@ -555,7 +560,8 @@ pub enum AgentControl {
 }
 
 /// One line of the task list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct PlanItem {
     /// The step in words, one line.
     pub text: String,
@@ -564,7 +570,8 @@ pub struct PlanItem {
 }
 
 /// How far a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
     /// Not begun.
@@ -577,7 +584,8 @@ pub enum PlanStatus {
 
 /// Everything a call would touch, for its arguments. Two calls with equal effects have equal
 /// values here (G2). Empty: it touches nothing outside the session.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Effects {
     /// Files and folders.

@@ -1,10 +1,10 @@
 //! Tokens that were used, as vendors count them. Not here: what they cost (`model`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Tokens that a vendor reported for one reply. `input` excludes what the cache served or took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct Usage {
     /// Input tokens at full price.
     pub input: u64,

@@ -1,7 +1,6 @@
 //! Facts about sub-agents, in the journal of the session that started them (M6). Not here: what a
 //! sub-agent does itself; it has a journal of its own.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ApprovalRequested, Decision, Denial, Event, RunStatus};
@@ -11,7 +10,8 @@ use crate::profile::PermissionMode;
 
 /// A call started a sub-agent. Its authority was computed once and stands whole in its own
 /// `session.opened`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct AgentSpawned {
     /// Id of the sub-agent's session.
     pub agent: SessionId,
@@ -43,7 +43,8 @@ pub struct AgentSpawned {
 }
 
 /// A sub-agent, or one below it, needs a person. Answered under the approval's own name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct AgentAsked {
     /// The session that asks.
     pub agent: SessionId,
@@ -56,7 +57,8 @@ pub struct AgentAsked {
 }
 
 /// What a sub-agent asked was answered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct AgentAnswered {
     /// The session that asked.
     pub agent: SessionId,
@@ -71,7 +73,8 @@ pub struct AgentAnswered {
 }
 
 /// A sub-agent came to rest. What it used counts here, once, and nowhere else.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct AgentFinished {
     /// Id of the sub-agent's session.
     pub agent: SessionId,
@@ -147,7 +150,8 @@ impl From<AgentNews> for Event {
 }
 
 /// What a sub-agent may use up of what its parent has left; `None`: as much as it likes.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BudgetShare {
     /// USD.

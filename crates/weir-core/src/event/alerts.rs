@@ -1,7 +1,6 @@
 //! What a person should see, as it stands in the journal. Not here: who sees it first (the gates, the filters,
 //! the client of foreign servers), and how it is shown (`view`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::open_name::open_names;
@@ -21,7 +20,8 @@ open_names! {
 }
 
 /// Something that a person should see.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct AlertRaised {
     /// What kind.
     pub alert: AlertName,

@@ -1,7 +1,6 @@
 //! The question whether a call may run, as it stands in the journal. Not here: its answer (`event`), and
 //! what it says of several steps (`lines`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,7 +12,8 @@ use crate::tool::NamedGrant;
 use super::ApprovalLine;
 
 /// A person is asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ApprovalRequested {
     /// Id of the approval.
     pub approval: ApprovalId,

@@ -1,13 +1,13 @@
 //! Facts about files as they were saved and put back, and taken over from a copy (G7, R7). Not here: what
 //! is saved, which the store of checkpoints has.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{CallId, CheckpointId};
 
 /// Files were saved before a call changes them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CheckpointTaken {
     /// Id of the checkpoint.
     pub checkpoint: CheckpointId,
@@ -18,7 +18,8 @@ pub struct CheckpointTaken {
 }
 
 /// A person took changes back (or an undo back).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CheckpointRestored {
     /// The snapshot of what was there before the restore: restoring it undoes the undo.
     pub checkpoint: CheckpointId,
@@ -35,7 +36,8 @@ pub struct CheckpointRestored {
 }
 
 /// A person took the changes of a session that works in a copy of a project over into that project.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct WorkspaceMerged {
     /// The snapshot of what was there before, in the project: restoring it undoes the merge.
     pub checkpoint: CheckpointId,

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::SessionConfig;
@@ -16,7 +15,8 @@ use crate::usage::Usage;
 use super::keep::KeepRequest;
 
 /// The agent has another profile (P7). The prompt was rebuilt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ProfileSwitched {
     /// The new profile.
     pub profile: String,
@@ -32,7 +32,8 @@ pub struct ProfileSwitched {
 }
 
 /// Why the context is condensed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CondenseReason {
     /// The next request would pass the threshold (X2).
@@ -44,7 +45,8 @@ pub enum CondenseReason {
 }
 
 /// Condensing begins: nothing has changed yet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ContextCondensing {
     /// What made condensing necessary.
     pub reason: CondenseReason,
@@ -61,7 +63,8 @@ pub struct ContextCondensing {
 }
 
 /// A reply to less than what was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CutRequest {
     /// What the server counted: it was used, so it counts.
     pub usage: Usage,
@@ -71,7 +74,8 @@ pub struct CutRequest {
 }
 
 /// What a helper model made of the part that will be hidden. Nothing has changed yet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ContextSummarised {
     /// Its words; absent: none were needed, or none came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +95,8 @@ pub struct ContextSummarised {
 }
 
 /// Where an entry of the model's view comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum MessageOrigin {
     /// What a person said.
@@ -105,7 +110,8 @@ pub enum MessageOrigin {
 }
 
 /// An entry of the model's view with its origin.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct HistoryEntry {
     /// Whether a person, the model, the engine or a summary speaks in it.
     pub origin: MessageOrigin,
@@ -114,7 +120,8 @@ pub struct HistoryEntry {
 }
 
 /// The model's view became shorter; the journal did not (X2).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ContextCondensed {
     /// What made condensing necessary.
     pub reason: CondenseReason,
@@ -138,14 +145,16 @@ pub struct ContextCondensed {
 }
 
 /// The last condensing was taken back: the model sees again what it hid.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ContextUncondensed {
     /// Name of the person who undid the condensing.
     pub by: String,
 }
 
 /// The model found something that it no longer saw (X4).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ContextRecalled {
     /// By which call.
     pub call: CallId,
@@ -156,7 +165,8 @@ pub struct ContextRecalled {
 }
 
 /// The agent was reminded of its role (L10).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SteeringReminded {
     /// After which model call of the run.
     pub iteration: u32,
@@ -165,7 +175,8 @@ pub struct SteeringReminded {
 }
 
 /// A skill is active from now on (M1).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SkillActivated {
     /// Name of the skill.
     pub skill: String,
@@ -176,7 +187,8 @@ pub struct SkillActivated {
 }
 
 /// A fact waits in the inbox of the memory (M4).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct MemoryProposed {
     /// The remembered fact with its id.
     #[serde(flatten)]
@@ -184,7 +196,8 @@ pub struct MemoryProposed {
 }
 
 /// A fact was put into memory without asking, because a person lets such facts through (M4).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct MemoryWritten {
     /// The remembered fact with its id.
     #[serde(flatten)]
@@ -192,7 +205,8 @@ pub struct MemoryWritten {
 }
 
 /// A finished run was looked through for facts worth keeping (M4).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct RunRemembered {
     /// Facts that were put into memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -210,7 +224,8 @@ pub struct RunRemembered {
 
 /// A helper model was asked beside all runs, or for what a run had no use for any more (R11): what that used
 /// counts for the session, and for no run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct HelperAsked {
     /// What it was asked for: `title`, the name of the chat; `judge`, a call that was not judged by the answer,
     /// since the run was cancelled meanwhile or the call is looked at once more.

@@ -1,7 +1,6 @@
 //! What a person wants a summary to keep, in their own words. Not here: what a helper is asked
 //! (`session::condense`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most characters of such words.
@@ -9,7 +8,8 @@ pub const KEEP_CHARS_MAX: usize = 2_000;
 
 /// What a person wants the summary to keep: not empty, and bounded. Their own words, so nothing
 /// foreign; they choose what a summary tells and nothing else.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct KeepRequest(String);
 

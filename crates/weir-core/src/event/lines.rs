@@ -1,7 +1,6 @@
 //! What a question about several steps of a program says of each (U8). Not here: which steps are asked
 //! about together (`session::together`), and the question itself (`event`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,7 +8,8 @@ use crate::ids::CallId;
 use crate::label::Label;
 
 /// One step of a question about several.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ApprovalLine {
     /// The call that it is.
     pub call: CallId,
@@ -38,7 +38,8 @@ pub struct ApprovalLine {
 }
 
 /// A recipient, an address or a place at a server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct LineTarget {
     /// The recipient, address or value.
     pub to: String,
@@ -47,7 +48,8 @@ pub struct LineTarget {
 }
 
 /// Where a recipient comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TargetSource {
     /// It is an address of the person's own.

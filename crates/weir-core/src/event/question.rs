@@ -1,6 +1,5 @@
 //! Questions to the person, and what became of them (L13, R3).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,7 +9,8 @@ use crate::ids::{CallId, InputId, QuestionId};
 pub const SERVER: &str = "the server";
 
 /// The agent, or a server whose call runs, asks the person something.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct QuestionAsked {
     /// Id of the question.
     pub question: QuestionId,
@@ -33,7 +33,8 @@ pub struct QuestionAsked {
 }
 
 /// What the answer to a question of a foreign server is for. Its words are foreign.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum QuestionField {
     /// A field of a form.
@@ -51,7 +52,8 @@ pub enum QuestionField {
 }
 
 /// A question was settled.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct QuestionAnswered {
     /// Id of the question.
     pub question: QuestionId,

@@ -1,7 +1,6 @@
 //! Facts about recipes: one fits, one is followed, one is left (L16, M5). The kinds stand in the list
 //! of [`super::Event`]. Not here: what a session makes of them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::TurnId;
@@ -10,7 +9,8 @@ use crate::message::CallBlock;
 use crate::model::Usage;
 
 /// A recipe fits what was said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct RecipeMatched {
     /// Id of the recipe.
     pub recipe: String,
@@ -29,7 +29,8 @@ pub struct RecipeMatched {
 }
 
 /// The planner filled a recipe in, or could not.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct RecipePlanned {
     /// Id of the recipe.
     pub recipe: String,
@@ -48,7 +49,8 @@ pub struct RecipePlanned {
 }
 
 /// Calls of a recipe are made in this turn; the model was not asked for them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct RecipeStepped {
     /// Number of the turn whose calls the recipe gave.
     pub turn: TurnId,
@@ -61,7 +63,8 @@ pub struct RecipeStepped {
 }
 
 /// A recipe is not followed any further: the agent goes on by itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct RecipeFallback {
     /// Id of the recipe.
     pub recipe: String,

@@ -3,7 +3,9 @@
 //! Adding a gate is one file and one line in [`GATES`]. A gate looks at effects and at what the
 //! session says of itself; it never looks at the world.
 
-use schemars::JsonSchema;
+use std::cell::OnceCell;
+use std::ops::Deref;
+
 use serde::{Deserialize, Serialize};
 
 use crate::profile::LimitName;
@@ -77,7 +79,8 @@ pub const GATES: &[&dyn Gate] = &[
 ];
 
 /// What all gates together say.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The strictest verdict.
     pub verdict: Verdict,

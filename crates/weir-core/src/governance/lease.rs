@@ -1,7 +1,6 @@
 //! Leases: narrow rights that an approval grants for a while (Z2): for so many calls, for so long,
 //! or for the session. Shown, revocable, journaled. Not here: who is asked.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::governance::grants;
@@ -11,7 +10,8 @@ use crate::label::Label;
 use crate::tool::{Effects, NamedGrant};
 
 /// How far an approval for the session reaches. Nothing set: to the end of the session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeaseTerms {
     /// For so many further calls.
@@ -24,7 +24,8 @@ pub struct LeaseTerms {
 
 /// The right to answer once whoever's mail started the session: the person gave it to everybody whom the
 /// rule fits that started it. Nothing but that mail may have been read by then (U5).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct AnswerRight {
     /// The address of the mail's sender, in lower case, as the receiving server checked it.
     pub to: String,
@@ -58,7 +59,8 @@ impl AnswerRight {
 }
 
 /// A right that was granted and not revoked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct LeaseGrant {
     /// Its number in the session: 1, 2, …
     pub lease: u32,

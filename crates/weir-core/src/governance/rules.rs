@@ -7,7 +7,6 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod compiled;
@@ -29,9 +28,8 @@ use parse::{RuleKind, RulePathPattern};
 pub const RULE_CHARS_MAX: usize = 2_000;
 
 /// The set a rule belongs to. Ordered by strength: deny beats ask beats allow.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RuleAction {
     /// It may not be done.
@@ -94,7 +92,8 @@ impl fmt::Display for RuleOrigin {
 }
 
 /// What rules are relative to. Part of the set, so that a journal tells what its rules meant.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct RuleContext {
     /// Root of the workspace: absolute, without links, without a slash at its end.
     pub workspace: String,
@@ -273,7 +272,8 @@ impl fmt::Display for Rule {
 }
 
 /// A rule as JSON.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 struct RuleRecord {
     /// The list that it belongs to: deny, ask or allow.
     action: RuleAction,
@@ -301,20 +301,22 @@ impl TryFrom<RuleRecord> for Rule {
     }
 }
 
-impl JsonSchema for Rule {
+#[cfg(any(test, feature = "schema"))]
+impl schemars::JsonSchema for Rule {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Rule".into()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        RuleRecord::json_schema(generator)
+        <RuleRecord as schemars::JsonSchema>::json_schema(generator)
     }
 }
 
 /// All rules of a session, from every source. Two sets with the same rules are equal, whatever the
 /// order in which they were added.
-#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(from = "RuleSetRecord", into = "RuleSetRecord")]
-#[schemars(with = "RuleSetRecord")]
+#[cfg_attr(any(test, feature = "schema"), schemars(with = "RuleSetRecord"))]
 pub struct RuleSet {
     context: RuleContext,
     rules: Arc<Vec<Rule>>,
@@ -336,7 +338,8 @@ impl PartialEq for RuleSet {
 }
 
 /// A set as JSON.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 struct RuleSetRecord {
     /// The folders that its rules are relative to.
     #[serde(default)]

@@ -9,7 +9,6 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -35,7 +34,8 @@ const TRIALS_MAX: u32 = 8;
 const RECIPIENTS_TRIED_MAX: usize = 2;
 
 /// What would let a refused call pass.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct WayOut {
     /// What is to be different.
     #[serde(flatten)]
@@ -46,7 +46,8 @@ pub struct WayOut {
 }
 
 /// What is to be different for a call to pass.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(tag = "way", rename_all = "snake_case")]
 pub enum WayChange {
     /// The same goes to this reader instead: an address of the person's own, or one that is listed.

@@ -1,7 +1,6 @@
 //! Entries of a person's brain (K12), their own knowledge store beside their chats, as tools, stores and
 //! pages name them. Not here: what an entry must look like and how it is exported (`crate::brain`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{BrainEntryId, CallId, SessionId, Timestamp};
@@ -9,19 +8,9 @@ use crate::label::Label;
 
 /// What an entry is.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Default,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BrainEntryKind {
     /// Something written down.
@@ -57,7 +46,8 @@ impl BrainEntryKind {
 }
 
 /// Whether an entry counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BrainEntryState {
     /// It is found and read.
@@ -78,7 +68,8 @@ impl BrainEntryState {
 }
 
 /// Where an entry came from.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BrainOrigin {
     /// The author: `person`, or the tool.
@@ -95,7 +86,8 @@ pub struct BrainOrigin {
 }
 
 /// An entry of a person's brain.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct BrainEntry {
     /// Its name in commands and addresses.
     pub id: BrainEntryId,

@@ -1,7 +1,6 @@
 //! Facts that are remembered beyond one session (M4), as journals, tools and stores name them. Not
 //! here: which are told, found or private (`crate::memory`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{CallId, MemoryId, SessionId, Timestamp};
@@ -11,9 +10,8 @@ use crate::label::Label;
 pub const BY_PERSON: &str = "person";
 
 /// What a fact is about.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryKind {
     /// The identity of the person.
@@ -62,9 +60,8 @@ impl MemoryKind {
 }
 
 /// How far a fact has come.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryStatus {
     /// It waits in the inbox.
@@ -80,7 +77,8 @@ pub enum MemoryStatus {
 }
 
 /// Where a fact came from.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MemorySource {
     /// The author: `person`, `mark_for_memory`, `condensing`, `run`.
@@ -100,7 +98,8 @@ pub struct MemorySource {
 }
 
 /// A fact that is to be remembered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct NewMemory {
     /// The fact, one sentence or two.
     pub text: String,
@@ -127,7 +126,8 @@ pub struct NewMemory {
 }
 
 /// A fact that is remembered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct MemoryFact {
     /// Its name: derived from its words and workspace, so that the same fact is one fact.
     pub id: MemoryId,
@@ -146,7 +146,8 @@ pub struct MemoryFact {
 }
 
 /// A fact as it stands in a journal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct MemoryNote {
     /// Id of the remembered fact.
     pub memory: MemoryId,

@@ -1,7 +1,6 @@
 //! Known ways to do a kind of task (M5), as journals, tools and stores name them. Not here: which
 //! fits, what a run teaches, and what the fast path makes of one (`crate::recipe`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,7 +8,8 @@ use crate::ids::Timestamp;
 use crate::label::Label;
 
 /// A known way to do a kind of task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// Its name in files and commands: `[a-z0-9-]{1,64}`.
@@ -43,7 +43,8 @@ pub struct Recipe {
 }
 
 /// What differs from use to use.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RecipeParameter {
     /// Its name: `[a-z0-9_]+`.
@@ -57,7 +58,8 @@ pub struct RecipeParameter {
 }
 
 /// One call of a recipe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RecipeStep {
     /// Name of the tool that is called.
@@ -71,7 +73,8 @@ pub struct RecipeStep {
 }
 
 /// What the result of a step must satisfy. Everything that is set must hold.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct StepExpectation {
     /// This text stands in it.
@@ -86,7 +89,8 @@ pub struct StepExpectation {
 }
 
 /// Where a recipe comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RecipeSource {
     /// It came with the program.
@@ -104,7 +108,8 @@ pub const FAST_FROM: i64 = 3;
 pub const FLOOR: i64 = 0;
 
 /// How often a recipe worked. Only use counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RecipeStanding {
     /// Runs that followed it and completed.
@@ -132,7 +137,8 @@ impl RecipeStanding {
 }
 
 /// A recipe that fits what was said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct RecipeMatch {
     /// The recipe with its steps.
     pub recipe: Recipe,
@@ -144,7 +150,8 @@ pub struct RecipeMatch {
 }
 
 /// One call that the planner made of a recipe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct PlannedCall {
     /// Name of the tool that is called.
     pub tool: String,
@@ -156,7 +163,8 @@ pub struct PlannedCall {
 }
 
 /// What a run made of a recipe: counted once, with the fact that the run was finished.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct RecipeUse {
     /// Id of the recipe.
     pub recipe: String,

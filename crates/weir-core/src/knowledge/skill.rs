@@ -1,13 +1,13 @@
 //! Skills (M1) as journals and prompts name them: a line of the catalogue, and one that is active.
 //! Not here: the format of their files and what makes one active (`crate::skill`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::label::Label;
 
 /// One line of the catalogue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SkillLine {
     /// Name of the skill.
     pub name: String,
@@ -24,7 +24,8 @@ pub struct SkillLine {
 }
 
 /// A skill that is active: its text stands in section 10 and is told again after condensing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SkillNote {
     /// Name of the skill.
     pub name: String,

@@ -8,7 +8,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -45,7 +44,8 @@ const ID_DIGITS: usize = 8;
 const ID_WORD_CHARS_MAX: usize = 14;
 
 /// A run that completed without a failed or refused call, as far as a recipe can be made from it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SolvedRun {
     /// Id of the session that the run belongs to.
     pub session: SessionId,
@@ -67,7 +67,8 @@ pub struct SolvedRun {
 }
 
 /// One call of a solved run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SolvedCall {
     /// Name of the tool that is called.
     pub tool: String,
@@ -76,7 +77,8 @@ pub struct SolvedCall {
 }
 
 /// A recipe that was made from runs, and those runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct LearnedRecipe {
     /// The recipe with its steps.
     pub recipe: Recipe,
@@ -85,7 +87,8 @@ pub struct LearnedRecipe {
 }
 
 /// A run that speaks for a recipe. What was said in it stays with the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct RecipeEvidence {
     /// Id of the session.
     pub session: SessionId,

@@ -569,8 +569,7 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
         run.tool_calls += 1;
         run.denials.extend(denial);
         let refused = f.verdict == Verdict::Deny;
-        let consults = f.inspection.effects.consults;
-        run.consulted += u32::from(consults && !refused);
+        run.consulted += u32::from(f.inspection.effects.consults && !refused);
         run.over_limit |= refused && is_out_of_calls(f.gate.as_ref(), f.rule.as_deref());
     }
 }

@@ -1,6 +1,5 @@
 //! The context meter (X6): what the next request will be made of. Not here: how it is shown.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::MessageOrigin;
@@ -11,7 +10,8 @@ use super::Session;
 use super::window::{WindowWeight, of_blocks, tool_bytes};
 
 /// Tokens of the next request by part, and what is known about the last one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ContextMeter {
     /// Tokens that the model's window has; 0: nobody knows.
     pub window: u64,
@@ -44,10 +44,10 @@ pub struct ContextMeter {
     /// Calls made in the whole session: what is not in view can be recalled.
     pub calls: u64,
     /// Tools that are named only, and those of them that were loaded.
-    #[schemars(with = "Vec<usize>")]
+    #[cfg_attr(any(test, feature = "schema"), schemars(with = "Vec<usize>"))]
     pub deferred: (usize, usize),
     /// Tokens of the largest tools, by name.
-    #[schemars(with = "Vec<Vec<serde_json::Value>>")]
+    #[cfg_attr(any(test, feature = "schema"), schemars(with = "Vec<Vec<serde_json::Value>>"))]
     pub largest_tools: Vec<(String, u64)>,
 }
 

@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,11 +12,10 @@ const PATH_CHARS_MAX: usize = 200;
 const DEPTH_MAX: usize = 16;
 
 /// A path to arguments: names with dots between, `[]` for each item of a list.
-#[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(any(test, feature = "schema"), schemars(with = "String"))]
 pub struct ArgumentPath(String);
 
 impl TryFrom<String> for ArgumentPath {

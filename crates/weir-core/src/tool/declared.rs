@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,7 +14,8 @@ use super::{Effects, InputSchema, QueryEffect};
 
 /// What somebody says that a tool does. Exactly one of the six kinds is said; what is not said of an
 /// argument counts against the tool: it is taken for a recipient.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolDeclaration {
     /// It only reads.
@@ -48,7 +48,8 @@ pub struct ToolDeclaration {
 }
 
 /// Which arguments of a sending tool say where to, and which are what is sent.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct SendDeclaration {
     /// Recipients, or the place where others read it.
@@ -58,7 +59,8 @@ pub struct SendDeclaration {
 }
 
 /// Which arguments of a committing tool say to whom, and how much.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct CommitDeclaration {
     /// To whom.
@@ -68,9 +70,8 @@ pub struct CommitDeclaration {
 }
 
 /// What a declared call does at its server. Ordered by strictness.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ActKind {
     /// Changes what is the person's own.
@@ -99,9 +100,8 @@ impl ActKind {
 }
 
 /// An argument that says what a call does, and its value.
-#[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ControlArgument {
     /// Its path: `project_id`, `attendees[].email`.
     pub name: String,
@@ -110,7 +110,8 @@ pub struct ControlArgument {
 }
 
 /// What a call of a declared tool does at its server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ActEffect {
     /// The kind of act.
     pub kind: ActKind,

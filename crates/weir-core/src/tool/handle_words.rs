@@ -1,13 +1,13 @@
 //! Foreign words that stand beside the context of a session (U6), as the fact that ends their call keeps them.
 //! Not here: what the model sees in their place (`governance::filter`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::label::Label;
 
 /// Foreign words that a call brought and that stand beside the context.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct HandleWords {
     /// The words, redacted. With `json`: the value that the answer is, as JSON.
     pub text: String,

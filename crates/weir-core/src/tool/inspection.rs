@@ -1,7 +1,6 @@
 //! What is found about a call before it is judged, and what hooks and judge model said of it. Not here: the
 //! judgement (`governance`), and asking them (the engine).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{EffectClass, Effects, OwnGateOpinion, ResultEffect};
@@ -9,7 +8,8 @@ use crate::usage::Usage;
 
 /// What is found about a call before it is judged. Made by the engine: it looks the tool up,
 /// validates the arguments, and lets the tool say what it would do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct Inspection {
     /// The tool exists. Otherwise [`Inspection::nearest`] may name one that does.
     pub known: bool,
@@ -93,7 +93,8 @@ impl Inspection {
 }
 
 /// A hook that does not let a call pass as it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct HookOpinion {
     /// The hook with its place: `hooks.PreToolUse[0] (.weir/config.toml:12)`.
     pub hook: String,
@@ -104,7 +105,8 @@ pub struct HookOpinion {
 }
 
 /// What a judge model said about a call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(tag = "says", rename_all = "snake_case")]
 pub enum JudgeOpinion {
     /// The call fits what the person asked for.
@@ -122,7 +124,8 @@ pub enum JudgeOpinion {
 }
 
 /// What a judge model used for one question or more.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct JudgeUse {
     /// Tokens.
     pub usage: Usage,

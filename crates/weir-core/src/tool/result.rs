@@ -1,7 +1,6 @@
 //! What a call gives back: as the tool returned it, as the filters left it, and what it means for the
 //! session. Not here: the filters (`governance::filter`), and what the session makes of it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -73,7 +72,8 @@ impl RawResult {
 }
 
 /// A result that the filters have passed (G8). Only [`crate::governance`] makes one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct CleanResult {
     pub(crate) ok: bool,
     pub(crate) blocks: Vec<MessageBlock>,
@@ -143,9 +143,11 @@ impl CleanResult {
 }
 
 /// What a finished call means for its session beside its text. Journaled with the call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(tag = "news", rename_all = "snake_case")]
-#[schemars(rename = "News")] // as the published schema has always called it
+// As the published schema has always called it.
+#[cfg_attr(any(test, feature = "schema"), schemars(rename = "News"))]
 pub enum ResultEffect {
     /// Passages of the session were found again (`recall`).
     Recalled {

@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Longest id that is known by its shape, in characters.
@@ -33,9 +32,10 @@ const PATH_CHARS_MAX: usize = 200;
 
 /// What a field is declared to hold: `number`, `boolean`, `date`, `enum:open,closed`, `id:issue`,
 /// `member:channel`, `text`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(any(test, feature = "schema"), schemars(with = "String"))]
 pub enum FieldKind {
     /// A number.
     Number,
@@ -116,9 +116,10 @@ impl FieldKind {
 
 /// Which fields of a result hold what, by their paths: `[]` for each item of a list, names with dots
 /// between: `id`, `[].sender`, `messages[].at`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(try_from = "BTreeMap<String, FieldKind>", into = "BTreeMap<String, FieldKind>")]
-#[schemars(with = "BTreeMap<String, String>")]
+#[cfg_attr(any(test, feature = "schema"), schemars(with = "BTreeMap<String, String>"))]
 pub struct TypedFields(BTreeMap<String, FieldKind>);
 
 impl TryFrom<BTreeMap<String, FieldKind>> for TypedFields {

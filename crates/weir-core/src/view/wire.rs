@@ -207,56 +207,7 @@ pub fn fact_record(
 
 /// JSON Schema of one line of `--output jsonl`: every kind of fact and signal.
 pub fn output_schema() -> Value {
-    let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
-    let kinds = Event::schemas(&mut generator);
-    let mut one_of: Vec<Value> = kinds
-        .into_iter()
-        .map(|(kind, schema)| {
-            json!({
-                "properties": { "kind": { "const": kind }, "seq": { "type": "integer", "minimum": 1 } },
-                "required": ["seq"],
-                "allOf": [schema],
-            })
-        })
-        .collect();
-    for (kind, subject) in
-        [("text.delta", "turn"), ("thinking.delta", "turn"), ("call.output", "call")]
-    {
-        one_of.push(json!({
-            "properties": {
-                "kind": { "const": kind },
-                subject: { "type": "string" },
-                "text": { "type": "string" },
-                "seq": false,
-            },
-            "required": [subject, "text"],
-        }));
-    }
-    one_of.push(json!({
-        "properties": {
-            "kind": { "const": BLOB_EXPORTED },
-            "blob": { "type": "string" },
-            "bytes": { "type": "integer", "minimum": 0 },
-            "data": { "type": "string", "contentEncoding": "base64" },
-            "seq": false,
-        },
-        "required": ["blob", "bytes", "data"],
-    }));
-    let definitions = generator.take_definitions(true);
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Weir event",
-        "type": "object",
-        "properties": {
-            "v": { "const": VERSION },
-            "ts": { "type": "string", "format": "date-time" },
-            "session": { "type": "string" },
-            "kind": { "type": "string" },
-        },
-        "required": ["v", "ts", "session", "kind"],
-        "oneOf": one_of,
-        "$defs": definitions,
-    })
+    serde_json::from_str(OUTPUT_SCHEMA).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use weir_core::record::{GENESIS, verify_chain};
 use weir_engine::blocking::run_blocking;
@@ -14,7 +13,8 @@ use weir_store::{PostgresStore, verify_audit};
 const PAGE: usize = 500;
 
 /// Whether everything is as it was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct AuditVerdict {
     /// It is.
     pub whole: bool,

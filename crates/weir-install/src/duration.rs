@@ -71,6 +71,7 @@ impl<'de> Deserialize<'de> for TimeSpan {
     }
 }
 
+#[cfg(any(test, feature = "schema"))]
 impl schemars::JsonSchema for TimeSpan {
     fn schema_name() -> Cow<'static, str> {
         "Duration".into()

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::document::{DocumentPage, DocumentRequest, DocumentResult};
 use weir_engine::blocking::run_blocking;
@@ -41,7 +40,8 @@ const DOCUMENTS: [&str; 17] = [
 ];
 
 /// A file as it is looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct FileView {
     /// Its path below the workspace.
     pub path: String,
@@ -63,7 +63,8 @@ pub struct FileView {
 }
 
 /// What is seen of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum FilePreview {
     /// A text.

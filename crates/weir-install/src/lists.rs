@@ -1,7 +1,6 @@
 //! Hosts and recipients that need no asking: each person's own, and the installation's for everybody (S9).
 //! Kept in the database and changed only in the browser. Not here: what they let pass (rules).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{RecordEntry, Records};
@@ -15,7 +14,8 @@ const ENTRIES_MAX: usize = 500;
 const CHARS_MAX: usize = 253;
 
 /// The lists that a person, or the installation, keeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ListKind {
     /// Hosts that are read without asking: `docs.rs`, `*.example.org`.
@@ -46,7 +46,8 @@ pub struct OwnedList<'a> {
 }
 
 /// One entry of a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct AllowListEntry {
     /// The host or address.
     pub value: String,

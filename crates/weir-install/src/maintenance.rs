@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use rustix::fs::StatVfsMountFlags;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use weir_core::ids::Timestamp;
@@ -17,9 +16,8 @@ use crate::environment::WeirFolders;
 use crate::failure::{InstallationError, refused};
 
 /// How well something is.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HealthLevel {
     /// As it should be.
@@ -31,7 +29,8 @@ pub enum HealthLevel {
 }
 
 /// Something that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct HealthFinding {
     /// What: `database`, `disk`, `clock`, `certificate`, …
     pub name: String,
@@ -49,7 +48,8 @@ impl HealthFinding {
 }
 
 /// A backup that lies with the installation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct BackupLine {
     /// Its name, a plain file name.
     pub name: String,

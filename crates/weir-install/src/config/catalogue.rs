@@ -1,5 +1,5 @@
-//! Every key with description, default and value, made from the settings' own types: nothing is
-//! written down twice.
+//! Every key with description, default and value, as the settings' own types say it: nothing is written
+//! down twice by hand. What they say is kept as text, which a test makes and compares.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,14 @@ pub struct SettingEntry {
     pub description: String,
 }
 
+/// The schema of the settings, as text.
+const SETTINGS_SCHEMA: &str = include_str!("catalogue/settings_schema.json");
+/// The same with everything inlined.
+const INLINED_SCHEMA: &str = include_str!("catalogue/inlined_schema.json");
+
 /// The JSON Schema of `config.toml`.
 pub fn settings_schema() -> Value {
-    let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
-    generator.into_root_schema_for::<Settings>().to_value()
+    serde_json::from_str(SETTINGS_SCHEMA).unwrap_or_default()
 }
 
 /// A table or value of the schema, in the order in which the struct has it.
@@ -45,9 +49,7 @@ const CHOICES_TOLD_MAX: usize = 12;
 
 /// The schema with everything inlined.
 fn inlined_schema() -> Value {
-    let settings = schemars::generate::SchemaSettings::draft2020_12();
-    let settings = settings.with(|settings| settings.inline_subschemas = true);
-    settings.into_generator().into_root_schema_for::<Settings>().to_value()
+    serde_json::from_str(INLINED_SCHEMA).unwrap_or_default()
 }
 
 /// What is to be written for a key, in words; `None`: nothing is known of it.
@@ -228,4 +230,24 @@ fn rules_of(config: &WorkspaceConfig, set: &str) -> (Value, Option<String>) {
     let places: Vec<String> = rules.map(|rule| rule.origin.to_string()).collect();
     let origin = (!places.is_empty()).then(|| places.join(", "));
     (Value::Array(texts), origin)
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::generate::SchemaSettings;
+
+    use super::*;
+
+    #[test]
+    fn c8_the_kept_schemas_are_what_the_settings_say() {
+        for (name, kept, is_inlined) in
+            [("settings_schema", SETTINGS_SCHEMA, false), ("inlined_schema", INLINED_SCHEMA, true)]
+        {
+            let settings = SchemaSettings::draft2020_12()
+                .with(|settings| settings.inline_subschemas = is_inlined);
+            let derived = settings.into_generator().into_root_schema_for::<Settings>().to_value();
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/config/catalogue");
+            weir_test_kit::check_kept_json(&format!("{folder}/{name}.json"), kept, &derived);
+        }
+    }
 }

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::plugin::{NamedCommand, ParamSpec, ScriptPolicy, check_command};
 
@@ -11,7 +10,8 @@ use super::Settings;
 use super::file::key_text;
 
 /// What commands see, and commands that have a name.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CommandsSettings {
     /// Variables of your environment that commands see besides the usual ones, by name; a `*` at the
@@ -27,7 +27,8 @@ pub struct CommandsSettings {
 }
 
 /// A command that has a name: the agent runs it by that name alone.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct CommandSettings {
     /// What it does, for the agent.
@@ -41,7 +42,8 @@ pub struct CommandSettings {
 }
 
 /// What is set for a plugin.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct PluginSettings {
     /// The address that its API begins with; its host may then be this machine or a private one.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::tool::{ToolDeclaration, foreign};
 
@@ -17,7 +16,8 @@ const SERVERS_MAX: usize = 64;
 const TIMEOUT_MS_MAX: u64 = 24 * 3_600_000;
 
 /// An MCP server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct McpServerSettings {
     /// The program that is started, in the sandbox.
@@ -99,7 +99,8 @@ impl Default for McpServerSettings {
 }
 
 /// Signing in (OAuth). Most servers need none of this: Weir registers itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct McpOauthSettings {
     /// The id under which Weir is registered there already.

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::model::{Price, Thinking};
 use weir_core::profile::{Limits, PROGRAM_STEPS, PermissionMode};
@@ -17,7 +16,8 @@ use super::servers::McpServerSettings;
 use crate::duration::TimeSpan;
 
 /// Settings of Weir: `config.toml`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// The model, as provider/name. Without it: the first provider with a key, then a local server.
@@ -28,7 +28,7 @@ pub struct Settings {
     /// the model can think.
     pub thinking: Option<Thinking>,
     /// How much passes without asking: plan, ask, auto-edit or full.
-    #[schemars(with = "PermissionMode")]
+    #[cfg_attr(any(test, feature = "schema"), schemars(with = "PermissionMode"))]
     pub permission: PermissionMode,
     /// Bounds of every run.
     pub limits: LimitSettings,
@@ -127,7 +127,8 @@ impl Default for Settings {
 pub(crate) const MODEL_CALLS_MAX: u32 = 1_000;
 
 /// Bounds of a run (L4).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitSettings {
     /// Model calls per run; at 60 % of it the agent is asked to wrap up. No real task ends there: what a
@@ -205,7 +206,8 @@ impl LimitSettings {
 /// Caps on money that runs have in common (R11). Days and months are those of UTC. Before each request what
 /// it costs at most is set aside, so that at most one goes beyond a cap. A model whose price is not known
 /// is not asked under a cap: `weir models prices` gives it one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct SpendingSettings {
     /// Most USD that a session may cost, all its runs and sub-agents together; none: no cap. Each of
@@ -243,7 +245,8 @@ impl Default for SpendingSettings {
 }
 
 /// Rules (C3).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RuleSettings {
     /// What is refused: ["Read(**/.env)"].
@@ -255,7 +258,8 @@ pub struct RuleSettings {
 }
 
 /// A provider of models.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderSettings {
     /// How it is spoken to: anthropic, openai-responses, openai-chat, gemini or ollama.
@@ -272,7 +276,8 @@ pub struct ProviderSettings {
 }
 
 /// A model.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelSettings {
     /// Its context window in tokens.
@@ -288,7 +293,8 @@ pub struct ModelSettings {
 }
 
 /// Other models than the chosen one (V8).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RoutingSettings {
     /// Models that go on where the session's own has failed for good, in this order:
@@ -300,7 +306,8 @@ pub struct RoutingSettings {
 }
 
 /// Models for side work.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct HelperSettings {
     /// Summarises old turns.
@@ -323,7 +330,8 @@ pub struct HelperSettings {
 }
 
 /// The model's window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ContextSettings {
     /// Old turns are summarised when the window fills.
@@ -339,7 +347,8 @@ pub struct ContextSettings {
 }
 
 /// When foreign words stay beside the context (U6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum HandleSetting {
     /// Where a tool of the session acts on others.
@@ -361,7 +370,8 @@ impl Default for ContextSettings {
 }
 
 /// The memory (M4).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct MemorySettings {
     /// Facts are remembered, and what fits is told. Off: neither.
@@ -381,7 +391,8 @@ impl Default for MemorySettings {
 }
 
 /// The brain (K12).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct BrainSettings {
     /// Agents may keep, change and forget entries of your brain without asking. What words from
@@ -390,7 +401,8 @@ pub struct BrainSettings {
 }
 
 /// What Weir should know of the person (U5).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct PersonSettings {
     /// Your own addresses: mail addresses, names in a chat. What is sent to one of them and to nobody
@@ -399,7 +411,8 @@ pub struct PersonSettings {
 }
 
 /// Scheduled agents (M7).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentSettings {
     /// Runs of scheduled agents at once, in the whole store. What a person starts is not counted.
@@ -408,7 +421,7 @@ pub struct AgentSettings {
     pub max_runs_per_hour: u32,
     /// What happens to start times that passed while Weir was not running: run (the latest one, once)
     /// or report (in the history only). An agent can have a setting of its own.
-    #[schemars(with = "MissedTicks")]
+    #[cfg_attr(any(test, feature = "schema"), schemars(with = "MissedTicks"))]
     pub missed: MissedTicks,
 }
 
@@ -423,7 +436,8 @@ impl Default for AgentSettings {
 }
 
 /// Recipes (M5, L16).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RecipeSettings {
     /// Recipes that fit a message are told or followed. Off: none is used and none learned.
@@ -453,7 +467,8 @@ impl Default for RecipeSettings {
 }
 
 /// The prompt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct PromptSettings {
     /// Time zone of the date and time that the model is told: Europe/Zurich.
@@ -470,7 +485,8 @@ impl Default for PromptSettings {
 }
 
 /// The network.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct WebSettings {
     /// Hosts that need no asking, private ones too, named one by one: ["docs.rs"].
@@ -480,7 +496,8 @@ pub struct WebSettings {
 }
 
 /// The search engine of web_search.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct SearchSettings {
     /// Which: searxng, brave, tavily, exa or kagi, or vendor: the model vendor's own search, with
@@ -509,7 +526,8 @@ impl Default for SearchSettings {
 }
 
 /// A secret. Its value is never in a configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct SecretSettings {
     /// The variable that holds it.
@@ -537,7 +555,8 @@ impl Default for SecretSettings {
 }
 
 /// Detectors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct SecuritySettings {
     /// What the permission mode asks about waits for a person. Off: it passes as in mode full; deny
@@ -563,7 +582,8 @@ impl Default for SecuritySettings {
 }
 
 /// Confinement of commands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxSettings {
     /// Which: auto, namespaces, bubblewrap, landlock or none.
@@ -577,7 +597,8 @@ impl Default for SandboxSettings {
 }
 
 /// A level of confinement, as people name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxTier {
     /// The strongest that works here.
@@ -593,7 +614,8 @@ pub enum SandboxTier {
 }
 
 /// A hook.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HookSettings {
     /// Regular expression over names of tools; empty: all.
@@ -614,7 +636,8 @@ fn hook_timeout() -> u32 {
 }
 
 /// What the failure of a hook means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum OnFailure {
     /// The call is blocked.
@@ -624,7 +647,8 @@ pub enum OnFailure {
 }
 
 /// The server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSettings {
     /// Where it listens.
@@ -678,7 +702,8 @@ impl Default for ServerSettings {
 }
 
 /// What people without the role admin get (S9). Their folder alone is theirs in any case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct PeopleSettings {
     /// Servers of mcp_servers that they may use, by name; each approves for themselves.
@@ -692,7 +717,7 @@ pub struct PeopleSettings {
     /// Tools that their agents never see.
     pub(crate) tools_denied: Vec<String>,
     /// The most that passes without asking: plan, ask, auto-edit or full.
-    #[schemars(with = "PermissionMode")]
+    #[cfg_attr(any(test, feature = "schema"), schemars(with = "PermissionMode"))]
     pub(crate) max_permission: PermissionMode,
 }
 
@@ -710,7 +735,8 @@ impl Default for PeopleSettings {
 }
 
 /// Where keys are kept.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct KeySettings {
     /// auto: the system keyring where it is unlocked, else the file keys.toml; keyring: the keyring or
@@ -719,7 +745,8 @@ pub struct KeySettings {
 }
 
 /// Where a new key is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyStore {
     /// The keyring where it can be used, else the file.
@@ -732,7 +759,8 @@ pub enum KeyStore {
 }
 
 /// Measurements.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct TelemetrySettings {
     /// Where OpenTelemetry traces go, over HTTP: <http://127.0.0.1:4318>; empty: nowhere.

@@ -1,7 +1,6 @@
 //! Mail accounts as they are kept: everything but the password in the open, the password sealed.
 //! A password goes in and never comes out.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{MailAccount, MailSecurity, MailServer, PutOutcome, RecordEntry, Records};
@@ -19,7 +18,8 @@ pub const PLACE: &str = "mail_place";
 const ACCOUNTS_MAX: usize = 10;
 
 /// One server of an account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ServerLine {
     /// Host name of the server.
@@ -28,7 +28,7 @@ pub struct ServerLine {
     pub port: u16,
     /// `tls`, `starttls`, or `none` to this machine only.
     #[serde(default)]
-    #[schemars(with = "String")]
+    #[cfg_attr(any(test, feature = "schema"), schemars(with = "String"))]
     pub security: MailSecurity,
 }
 
@@ -39,7 +39,8 @@ impl From<&ServerLine> for MailServer {
 }
 
 /// An account as people see and set it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AccountLine {
     /// Its name here: lower-case letters, digits and `-`.

@@ -1,6 +1,5 @@
 //! Which mails start which agent. Pure.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_engine::ports::ReceivedMail;
 
@@ -12,7 +11,8 @@ pub const PATTERN_CHARS_MAX: usize = 200;
 const GIVEN_CHARS_MAX: usize = 50_000;
 
 /// One rule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MailRule {
     /// From whom: an address, or `*@example.org`; empty: anybody.

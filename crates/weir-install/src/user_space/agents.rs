@@ -2,7 +2,7 @@
 //! does (S8). What is kept of them, and their history, is the store's; when one begins is the
 //! scheduler's.
 
-use schemars::JsonSchema;
+use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use weir_core::governance::lease::AnswerRight;
@@ -24,7 +24,8 @@ use crate::wiring::{self, SessionOverrides};
 use crate::{models, profiles};
 
 /// What a person wants of a scheduled agent. Whose it is follows from who says it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AgentWish {
     /// Its name: lower-case letters, digits, `-` and `_`.
@@ -84,7 +85,8 @@ pub struct DefinedAgent {
 }
 
 /// A tool that an agent may be given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct OfferedTool {
     /// Name of the tool.
     pub name: String,
@@ -95,7 +97,8 @@ pub struct OfferedTool {
 }
 
 /// What the form of an agent offers.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct AgentChoices {
     /// Tools, by group.
     pub tools: Vec<OfferedTool>,

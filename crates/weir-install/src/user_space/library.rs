@@ -2,7 +2,6 @@
 //! about it: the same things that `weir skills`, `recipes`, `tools`, `plugins`, `profiles` and
 //! `mcp-servers` show and change. One shape for all of them, so that a page shows each alike.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -20,7 +19,8 @@ mod servers;
 mod skills;
 
 /// A shelf of the library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LibraryShelf {
     /// Instructions that an agent reads when they fit.
@@ -75,7 +75,8 @@ impl LibraryShelf {
 }
 
 /// What a person can do about a thing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LibraryAction {
     /// What waits is accepted as it was shown, or what was rejected counts again.
@@ -121,7 +122,8 @@ impl LibraryAction {
 }
 
 /// One thing on a shelf, in a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct LibraryLine {
     /// Its name, unique on its shelf.
     pub name: String,
@@ -138,7 +140,8 @@ pub struct LibraryLine {
 }
 
 /// What stands on a shelf, and what is to be known of the rest.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct LibraryListing {
     /// The things.
     pub lines: Vec<LibraryLine>,
@@ -147,7 +150,8 @@ pub struct LibraryListing {
 }
 
 /// How a text is to be shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TextKind {
     /// As it is.
@@ -159,7 +163,8 @@ pub enum TextKind {
 }
 
 /// Something that waits for the person's word.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct PendingLibraryChange {
     /// What would become of it, in words.
     pub what: String,
@@ -178,7 +183,8 @@ pub struct PendingLibraryChange {
 }
 
 /// One thing with everything that there is to know of it.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct LibraryItem {
     /// The line of the item in the list of its shelf.
     pub line: LibraryLine,

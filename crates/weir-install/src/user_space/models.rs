@@ -1,8 +1,7 @@
 //! Models of a person, the endpoints that offer them, and their keys: the same list that `weir
 //! models` shows, and the file of keys that `weir auth` writes. A key goes in and never comes out.
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 use serde_json::{Value, json};
 use weir_core::secret::Secret;
 use weir_core::sorting::sort_stably_by_key;
@@ -20,7 +19,8 @@ use crate::keys::{KeySource, ProviderKeys};
 use crate::models;
 
 /// A model.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ModelLine {
     /// `provider/name`.
     pub model: String,
@@ -43,7 +43,8 @@ pub struct ModelLine {
 }
 
 /// What endpoints said.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ModelsTold {
     /// Models, by provider.
     pub models: Vec<ModelLine>,
@@ -52,7 +53,8 @@ pub struct ModelsTold {
 }
 
 /// Somebody who offers models.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct ProviderLine {
     /// Name of the provider.
     pub name: String,

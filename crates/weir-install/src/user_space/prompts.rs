@@ -4,7 +4,6 @@
 
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::ids::Timestamp;
@@ -21,7 +20,8 @@ use crate::files;
 use crate::wiring::CUSTOM_CHARS_MAX;
 
 /// A text of a person that stands in prompts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PromptFile {
     /// `SOUL.md`: who the agent is.
@@ -52,7 +52,8 @@ impl PromptFile {
 }
 
 /// One version of a text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct PromptVersion {
     /// 1, 2, 3, …
     pub version: u64,
@@ -65,7 +66,8 @@ pub struct PromptVersion {
 }
 
 /// A text and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct PromptText {
     /// The file that it is the text of.
     pub file: PromptFile,
@@ -78,7 +80,8 @@ pub struct PromptText {
 }
 
 /// A part of the prompt that a new chat would have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct PromptSection {
     /// Name of the section.
     pub name: String,

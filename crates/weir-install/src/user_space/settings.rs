@@ -8,7 +8,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::PoisonError;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::view::first_start::FirstStart;
@@ -25,7 +24,8 @@ use crate::trust::TrustStore;
 use crate::wiring::{self, SessionOverrides};
 
 /// What a value looks like: by this a page chooses its control.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SettingShape {
     /// On or off.
@@ -45,7 +45,8 @@ pub enum SettingShape {
 }
 
 /// One setting with everything that is to be known of it.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct Setting {
     /// Its key: `limits.max_iterations`.
     pub key: String,
@@ -76,7 +77,8 @@ pub struct Setting {
 }
 
 /// All settings of a person.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct SettingsSheet {
     /// Every setting, in the order of the reference.
     pub items: Vec<Setting>,
@@ -89,7 +91,8 @@ pub struct SettingsSheet {
 }
 
 /// A change of settings: all of it or nothing.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SettingsChange {
     /// For everybody, and not for oneself alone: only an admin may.

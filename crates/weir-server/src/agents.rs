@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use weir_core::event::Event;
 use weir_core::ids::Timestamp;
@@ -26,7 +25,8 @@ pub(crate) const NEXT_TOLD: usize = 5;
 const END_FACTS: u64 = 12;
 
 /// A scheduled agent.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct AgentLine {
     /// Its name.
     pub(crate) name: String,
@@ -47,7 +47,8 @@ pub(crate) struct AgentLine {
 }
 
 /// A line of an agent's history.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RunLine {
     /// The occasion of the run.
     pub(crate) tick: String,
@@ -72,7 +73,8 @@ pub(crate) struct RunLine {
 }
 
 /// When a schedule is due.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ScheduleDescription {
     /// In plain words.
     pub(crate) words: String,

@@ -1,7 +1,6 @@
 //! Audit lines of a person's store, newest first, by what they are about (G10). Not here: what is
 //! audited, and whether the chain is whole.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::ids::Timestamp;
@@ -14,7 +13,8 @@ const BATCH: u64 = 500;
 const LOOKED_MAX: u64 = 50_000;
 
 /// A filter of audit lines.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct AuditFilter {
     /// Only of this session.
     #[serde(default)]
@@ -56,7 +56,8 @@ impl AuditFilter {
 }
 
 /// A line as it is told.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct AuditRow {
     /// Its place in the chain: 1, 2, 3, …
     pub(crate) n: u64,
@@ -117,7 +118,8 @@ impl AuditRow {
 }
 
 /// A part of the lines, the newest first.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct AuditPart {
     /// The lines.
     pub(crate) items: Vec<AuditRow>,

@@ -1,7 +1,6 @@
 //! A person's brain, their own knowledge store (K12), as API and pages show and change it. What an entry
 //! must look like, and how entries are found, is the core's and the engine's.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::brain::{
     BrainEdit, BrainEntry, BrainEntryKind, BrainEntryState, BrainOrigin, NewBrainEntry,
@@ -23,7 +22,8 @@ const FOUND_MAX: usize = 50;
 const EXCERPT_CHARS: usize = 240;
 
 /// An entry of the brain.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct BrainLine {
     /// Its name.
     pub(crate) id: String,
@@ -134,7 +134,8 @@ pub(crate) struct BrainQuery {
 }
 
 /// An entry in a person's own words.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewBrainText {
     /// What it says, in Markdown.
@@ -211,7 +212,8 @@ pub(crate) async fn add_entry(
 }
 
 /// A change of the `version` of an entry that was read; what is `None` stays.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct BrainTextChange {
     /// The version that was read.
     pub(crate) version: u32,

@@ -10,7 +10,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use axum::{Json, Router};
 use http::{HeaderMap, StatusCode, header};
-use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use weir_install::maintenance::{HealthFinding, HealthLevel};
@@ -40,7 +39,8 @@ pub(crate) fn health_routes() -> Router<App> {
 }
 
 /// That the process answers.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct LivenessReport {
     /// Always `ok`.
     pub(crate) status: &'static str,
@@ -53,7 +53,8 @@ async fn get_healthz(State(app): State<App>) -> Json<LivenessReport> {
 }
 
 /// Whether requests should be sent here.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ReadinessReport {
     /// Whether they should.
     pub(crate) ready: bool,

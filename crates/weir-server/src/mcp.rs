@@ -10,7 +10,6 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::HeaderMap;
-use schemars::JsonSchema;
 use serde::Serialize;
 use weir_mcp_server::HttpOptions;
 
@@ -58,7 +57,8 @@ pub(crate) async fn watch_people(app: App) {
 
 /// How a program gets in at `/mcp` (RFC 9728, section 2). No authorization server is named, because there is none:
 /// tokens are made by their person.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ProtectedResource {
     /// The address that a token is for.
     resource: String,

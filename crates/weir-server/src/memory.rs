@@ -1,7 +1,6 @@
 //! What is remembered of a person beyond one chat (M4), as API and pages show and change it. What a
 //! fact must look like, and when two are one, is the core's.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::governance::label::Label;
 use weir_core::ids::{MemoryId, Timestamp};
@@ -16,7 +15,8 @@ use weir_install::user_space::UserSpace;
 use crate::problem::{HandlerResult, ProblemDetails};
 
 /// A fact.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct MemoryLine {
     /// Its name.
     pub(crate) id: String,
@@ -80,7 +80,8 @@ impl From<&MemoryFact> for MemoryLine {
 }
 
 /// A filter of facts.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub(crate) struct MemoryQuery {
     /// Words of which at least one must stand in it.
@@ -92,7 +93,8 @@ pub(crate) struct MemoryQuery {
 }
 
 /// A fact in a person's own words.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewMemoryFact {
     /// The fact: one sentence or two.

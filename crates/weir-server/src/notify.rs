@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_core::view::plain::visible_text;
@@ -36,9 +35,8 @@ const TITLE_CHARS_MAX: usize = 200;
 const TEXT_CHARS_MAX: usize = 2_000;
 
 /// What a notice is about: a person chooses by it what is sent further.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeKind {
     /// Something must be decided.
@@ -58,7 +56,8 @@ pub enum NoticeKind {
 }
 
 /// Something to tell a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Notice {
     /// The subject of the notice.
     pub kind: NoticeKind,
@@ -72,7 +71,7 @@ pub struct Notice {
     pub link: String,
     /// What may be answered from it; never kept, and told to channels only as an address.
     #[serde(skip)]
-    #[schemars(skip)]
+    #[cfg_attr(test, schemars(skip))]
     pub(crate) offer: Option<AskOffer>,
 }
 
@@ -85,7 +84,8 @@ pub trait NoticeSink: Send + Sync {
 }
 
 /// A notice as it is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct NoticeEntry {
     /// Its name: grows with time.
     #[serde(default)]

@@ -3,14 +3,14 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_engine::engine::EngineError;
 use weir_engine::ports::StoreError;
 use weir_install::failure::InstallationError;
 
 /// What went wrong (RFC 9457).
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ProblemDetails {
     /// HTTP status.
     pub(crate) status: u16,

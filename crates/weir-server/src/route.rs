@@ -1,5 +1,5 @@
 //! Every address that the server answers, as a table: from it the router, the OpenAPI document and
-//! the sweep of other people's ids are made (S2, S14).
+//! the sweep of other people's ids are made (S2, S14). Not here: what is asked and answered there (`contract`).
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -13,28 +13,16 @@ use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use http::Method;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-
 use tower_http::limit::RequestBodyLimitLayer;
 
 use crate::app::App;
 use crate::{guard, headers, limits};
 
+mod contract;
+
 pub use crate::guard::RouteAccess;
-
-/// How a type describes itself.
-pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
-
-/// One answer that a route gives.
-#[derive(Clone)]
-pub(crate) struct RouteAnswer {
-    /// HTTP status.
-    pub(crate) status: u16,
-    /// Its body; `None`: there is none.
-    pub(crate) body: Option<SchemaOf>,
-    /// Media type of the body.
-    pub(crate) media: &'static str,
-}
+#[cfg(test)]
+pub(crate) use contract::{RouteAnswer, RouteContract, SchemaOf};
 
 /// One method of one address.
 #[derive(Clone)]
@@ -47,12 +35,9 @@ pub struct Route {
     pub access: RouteAccess,
     /// One line for people; pages have none and stand in no API document.
     pub summary: &'static str,
-    pub(crate) query: Option<SchemaOf>,
-    pub(crate) body: Option<SchemaOf>,
-    pub(crate) body_media: &'static str,
-    pub(crate) body_required: bool,
+    #[cfg(test)]
+    pub(crate) contract: RouteContract,
     pub(crate) body_bytes_max: usize,
-    pub(crate) answers: Vec<RouteAnswer>,
     pub(crate) handler: Arc<dyn Fn() -> MethodRouter<App> + Send + Sync>,
 }
 
@@ -82,10 +67,6 @@ impl Handler<(), App> for AnyHandler {
     }
 }
 
-fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<T>()
-}
-
 impl Route {
     fn new(method: Method, filter: MethodFilter, path: &'static str, handler: AnyHandler) -> Route {
         Route {
@@ -93,12 +74,9 @@ impl Route {
             path,
             access: RouteAccess::Person,
             summary: "",
-            query: None,
-            body: None,
-            body_media: "application/json",
-            body_required: true,
+            #[cfg(test)]
+            contract: RouteContract::default(),
             body_bytes_max: limits::BODY_BYTES_MAX,
-            answers: Vec::new(),
             handler: Arc::new(move || on(filter, handler.clone())),
         }
     }
@@ -160,50 +138,9 @@ impl Route {
         self
     }
 
-    /// Its query parameters: the fields of `T`.
-    pub(crate) fn query<T: JsonSchema>(mut self) -> Route {
-        self.query = Some(schema_of::<T>);
-        self
-    }
-
-    /// Its body, as JSON.
-    pub(crate) fn body<T: JsonSchema>(mut self) -> Route {
-        self.body = Some(schema_of::<T>);
-        self
-    }
-
-    /// Its body in another form than JSON.
-    pub(crate) fn body_as<T: JsonSchema>(mut self, media: &'static str) -> Route {
-        self.body_media = media;
-        self.body::<T>()
-    }
-
-    /// Its body may be left out.
-    pub(crate) fn body_optional(mut self) -> Route {
-        self.body_required = false;
-        self
-    }
-
     /// Bytes that its body may have. Without it: [`limits::BODY_BYTES_MAX`].
     pub(crate) fn body_max(mut self, bytes: usize) -> Route {
         self.body_bytes_max = bytes;
-        self
-    }
-
-    /// An answer with a JSON body.
-    pub(crate) fn gives_json<T: JsonSchema>(self, status: u16) -> Route {
-        self.gives_as::<T>(status, "application/json")
-    }
-
-    /// An answer with a body in another form.
-    pub(crate) fn gives_as<T: JsonSchema>(mut self, status: u16, media: &'static str) -> Route {
-        self.answers.push(RouteAnswer { status, body: Some(schema_of::<T>), media });
-        self
-    }
-
-    /// An answer without a body.
-    pub(crate) fn gives_nothing(mut self, status: u16) -> Route {
-        self.answers.push(RouteAnswer { status, body: None, media: "" });
         self
     }
 }

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_core::sorting::sort_stably;
@@ -25,7 +24,8 @@ const DAYS_DEFAULT: i64 = 30;
 const DAYS_MAX: i64 = 3_660;
 
 /// The days that are summed up, and the person whose usage it is.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct UsageQuery {
     /// From this day on, UTC: `2026-01-02`. Without it: thirty days up to `to`.
     #[serde(default)]
@@ -39,7 +39,8 @@ pub(crate) struct UsageQuery {
 }
 
 /// What was used on one day by one person with one model, profile and agent.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct UsageLine {
     /// The day, UTC.
     pub(crate) day: String,
@@ -57,7 +58,8 @@ pub(crate) struct UsageLine {
 }
 
 /// A sum.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct UsageSum {
     /// Input tokens at full price.
     pub(crate) input: u64,
@@ -105,7 +107,8 @@ impl UsageSum {
 }
 
 /// What was used in a span of days.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct UsageReport {
     /// The first day, UTC.
     pub(crate) from: String,

@@ -5,7 +5,6 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_core::sorting::sort_stably_by_key;
@@ -60,7 +59,8 @@ pub(crate) fn account_api_routes() -> Vec<Route> {
 }
 
 /// A new password and the one before it.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct NewPassword {
     /// The one that is there; empty where there is none.
     #[serde(default)]
@@ -70,7 +70,8 @@ struct NewPassword {
 }
 
 /// That somebody is who they were when they signed in.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PasswordProof {
     /// Their password; empty where they have none and signed in just now.
     #[serde(default)]
@@ -78,7 +79,8 @@ struct PasswordProof {
 }
 
 /// A sign-in.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct LoginLine {
     /// By which it is ended.
     pub(crate) id: String,

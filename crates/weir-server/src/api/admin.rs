@@ -5,7 +5,6 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::io::ReaderStream;
 use weir_install::failure::InstallationError;
@@ -47,7 +46,8 @@ pub(crate) fn admin_api_routes() -> Vec<Route> {
 }
 
 /// How an installation is.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ServerOverview {
     /// Version of the program.
     pub(crate) version: String,
@@ -62,7 +62,8 @@ pub(crate) struct ServerOverview {
 }
 
 /// How much this server takes at once; set in `config.toml` and read at its start.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ServerLimitsInfo {
     /// Open connections in all.
     pub(crate) connections_max: usize,

@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_install::user_space::{AgentChoices, AgentWish};
 
@@ -21,7 +20,8 @@ use crate::route::Route;
 const HISTORY_MAX: usize = 1_000;
 
 /// An agent that was kept.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct SavedAgent {
     /// The agent that was saved.
     #[serde(flatten)]
@@ -31,7 +31,8 @@ struct SavedAgent {
 }
 
 /// The schedule whose next times are asked for.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ScheduleQuery {
     /// A cron expression.
     cron: String,

@@ -4,7 +4,6 @@
 use axum::Json;
 use axum::extract::{Path, Query};
 use http::StatusCode;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::event::{ApprovalLine, ApprovalRequested, Decision, QuestionAsked};
@@ -51,7 +50,8 @@ pub(crate) fn approval_api_routes() -> Vec<Route> {
 }
 
 /// Something that waits for a person.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ApprovalInboxItem {
     /// By which it is answered: `SESSION.a3`, `SESSION.q1`.
     pub(crate) id: String,
@@ -94,7 +94,8 @@ pub(crate) struct ApprovalInboxItem {
 }
 
 /// An answer to an approval.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DecideBody {
     /// `once`, `session`, `always` or `deny`.
@@ -108,7 +109,8 @@ pub(crate) struct DecideBody {
 }
 
 /// An answer to a question.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AnswerBody {
     /// The words, or the option.

@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use http::header;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_install::audit::AuditVerdict;
 use weir_install::people::Person;
@@ -44,7 +43,8 @@ pub(crate) fn audit_api_routes() -> Vec<Route> {
 }
 
 /// A filter of audit lines, and the person whose lines they are.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct AuditQuery {
     /// The lines of this person, by name; of another than oneself only for admins, and then without
     /// content. Empty: one's own.

@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_core::sorting::sort_stably_by_key;
@@ -51,7 +50,8 @@ pub(crate) fn auth_api_routes() -> Vec<Route> {
 }
 
 /// Name and password.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct LoginBody {
     /// The account.
     name: String,
@@ -62,7 +62,8 @@ pub(crate) struct LoginBody {
 }
 
 /// The person who is signed in.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SignedInPerson {
     /// The id of the account.
     id: String,
@@ -164,7 +165,8 @@ async fn log_out(
 }
 
 /// A token, without its secret.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct TokenLine {
     /// By which it is revoked.
     pub(crate) id: String,
@@ -188,7 +190,8 @@ impl TokenLine {
 }
 
 /// A new token.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CreatedToken {
     /// The secret: shown this once.
     token: String,

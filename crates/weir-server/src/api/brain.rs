@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{Path, Query};
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::brain::{BrainEntryKind, BrainEntryState};
 use weir_engine::blocking::run_blocking;
@@ -18,7 +17,8 @@ use crate::request::CallerSpace;
 use crate::route::Route;
 
 /// A filter of entries, and the part of the list that is asked for.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 struct ListQuery {
     /// A question or words: what fits best first. Without them what was changed last.
@@ -34,7 +34,8 @@ struct ListQuery {
 }
 
 /// Whether an entry is to count.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct BrainStateBody {
     /// `forgotten`: it is found no more; `active`: it is brought back.

@@ -3,7 +3,6 @@
 
 use axum::Json;
 use axum::extract::Query;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::SessionId;
 use weir_core::tool::PathAccess;
@@ -40,7 +39,8 @@ pub(crate) fn completion_api_routes() -> Vec<Route> {
 }
 
 /// The letters that are typed of a path, and the folder that is searched.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 struct FindQuery {
     /// Letters of the path, in their order.
@@ -52,7 +52,8 @@ struct FindQuery {
 }
 
 /// In which folder.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 struct OfSession {
     /// That of this session; without it: your own.
@@ -60,7 +61,8 @@ struct OfSession {
 }
 
 /// A command.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CommandLine {
     /// What is typed after the `/`.
     name: String,

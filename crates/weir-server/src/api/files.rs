@@ -10,7 +10,6 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Query;
 use axum::response::Response;
 use http::StatusCode;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use weir_core::document::{DocumentError, DocumentRequest, DocumentResult};
@@ -75,7 +74,8 @@ pub(crate) fn file_api_routes() -> Vec<Route> {
 }
 
 /// The folder that is listed.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FolderQuery {
     /// Below your folder; empty: the folder itself.
     #[serde(default)]
@@ -86,7 +86,8 @@ pub(crate) struct FolderQuery {
 }
 
 /// The file that is downloaded, and how a browser is to take it.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FileContentQuery {
     /// Below your folder.
     pub(crate) path: String,
@@ -96,7 +97,8 @@ pub(crate) struct FileContentQuery {
 }
 
 /// Where an upload goes.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct UploadQuery {
     /// Its path below your folder, the name included.
     pub(crate) path: String,
@@ -106,14 +108,16 @@ pub(crate) struct UploadQuery {
 }
 
 /// A path.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FilePathBody {
     /// Below your folder.
     pub(crate) path: String,
 }
 
 /// From where to where.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct MoveFileBody {
     /// What is moved.
     pub(crate) from: String,
@@ -137,7 +141,8 @@ pub(crate) async fn at_desk<T: Send + 'static>(
 }
 
 /// The file that is looked at.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FileViewQuery {
     /// Below your folder.
     pub(crate) path: String,

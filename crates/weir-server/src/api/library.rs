@@ -3,7 +3,6 @@
 
 use axum::Json;
 use axum::extract::{Path, Query};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_install::user_space::{
     LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryShelf,
@@ -17,7 +16,8 @@ use crate::request::CallerSpace;
 use crate::route::Route;
 
 /// A person's word.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct LibraryActionBody {
     /// The `hash` of what was shown.
@@ -37,7 +37,8 @@ impl LibraryActionBody {
 }
 
 /// What was done.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LibraryActionResult {
     /// In words.
     done: String,

@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::StatusCode;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_install::mail::accounts::{self, AccountLine, MailAccountDraft, MailAccountEntry};
@@ -43,7 +42,8 @@ pub(crate) fn mail_api_routes() -> Vec<Route> {
 }
 
 /// A mail account and how it stands.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct MailAccountStatus {
     /// What is set.
     #[serde(flatten)]
@@ -57,7 +57,8 @@ pub(crate) struct MailAccountStatus {
 }
 
 /// An account as it is set.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct NewAccount {
     /// What is set. Its name is that of the address.
     #[serde(flatten)]

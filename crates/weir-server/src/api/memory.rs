@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{Path, Query};
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::memory::{MemoryAction, MemoryEdit, MemoryKeep, MemoryStatus, export_markdown};
 
@@ -15,7 +14,8 @@ use crate::request::CallerSpace;
 use crate::route::Route;
 
 /// A filter of facts, and the part of the list that is asked for.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 struct ListQuery {
     /// Words of which at least one must stand in it.
@@ -31,7 +31,8 @@ struct ListQuery {
 }
 
 /// A person's word about a fact.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 struct SettleMemoryBody {
     /// How far it is to come: `kept`, `rejected` or `forgotten`.
@@ -49,7 +50,8 @@ struct SettleMemoryBody {
 }
 
 /// How far a person lets a fact come.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum MemoryDecision {
     /// It is used.

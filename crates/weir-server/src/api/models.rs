@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{Path, Query};
 use axum::response::Response;
 use http::StatusCode;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::secret::Secret;
 use weir_install::user_space::{ModelLine, ProviderLine, UserSpace};
@@ -19,7 +18,8 @@ use crate::route::{Route, RouteAccess};
 const PAGE: &str = "/models";
 
 /// The part of the list of models that is asked for.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 struct ModelsQuery {
     /// Endpoints that have a key, and local servers, are asked what they offer.
@@ -31,7 +31,8 @@ struct ModelsQuery {
 }
 
 /// A key of a provider.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct ProviderKeyBody {
     /// The key: one word. It is never sent back.

@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::app::App;
@@ -28,7 +27,8 @@ pub(crate) fn notice_api_routes() -> Vec<Route> {
 }
 
 /// The notices that were seen.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SeenNoticesBody {
     /// One of them; without it: all.

@@ -6,7 +6,6 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::StatusCode;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_install::seal::SecretSeal;
 
@@ -42,7 +41,8 @@ pub(crate) fn notification_api_routes() -> Vec<Route> {
 }
 
 /// Where a person is told.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct NotificationChannels {
     /// All of them.
     channels: Vec<ChannelLine>,
@@ -51,7 +51,8 @@ struct NotificationChannels {
 }
 
 /// A way to be told.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct NewChannel {
     /// The way.
     #[serde(flatten)]
@@ -62,7 +63,8 @@ struct NewChannel {
 }
 
 /// A channel that was added.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CreatedChannel {
     /// Its id.
     id: String,

@@ -1,6 +1,5 @@
 //! Lists in parts: every list of the API has the same shape.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most things in one part.
@@ -9,7 +8,8 @@ pub(crate) const LIMIT_MAX: usize = 200;
 const LIMIT_DEFAULT: usize = 50;
 
 /// The part of a list that is asked for.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PageQuery {
     /// At most so many (1 to 200, default 50).
     pub(crate) limit: Option<usize>,
@@ -25,8 +25,9 @@ impl PageQuery {
 }
 
 /// A part of a list.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[schemars(rename = "{T}Page")]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "{T}Page"))]
 pub(crate) struct ListPage<T> {
     /// The things.
     pub(crate) items: Vec<T>,

@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::response::Response;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_engine::ports::StorePause;
@@ -37,7 +36,8 @@ pub(crate) fn pause_api_routes() -> Vec<Route> {
 }
 
 /// Whose sessions.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PauseBody {
     /// Everybody's; admins only.
@@ -47,7 +47,8 @@ pub(crate) struct PauseBody {
 }
 
 /// Whose sessions.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ReleaseBody {
     /// Everybody's; admins only.
@@ -55,7 +56,8 @@ pub(crate) struct ReleaseBody {
 }
 
 /// How it stands.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PauseStatus {
     /// Your sessions are paused.
     pub(crate) paused: bool,

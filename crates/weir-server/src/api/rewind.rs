@@ -5,7 +5,6 @@
 use std::path::Path as FsPath;
 
 use axum::Json;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::{Seq, SessionId};
 use weir_engine::rewind;
@@ -28,7 +27,8 @@ pub(crate) fn rewind_api_routes() -> Vec<Route> {
 }
 
 /// The place to which files go back.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct RewindBody {
     /// The place of the input before which files are to be as they were.
@@ -39,7 +39,8 @@ struct RewindBody {
 }
 
 /// What was, or would be, taken back.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct RewindReport {
     /// The paths that are put back.
     #[serde(flatten)]

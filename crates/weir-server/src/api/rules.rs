@@ -3,7 +3,6 @@
 //! rules and trust are.
 
 use axum::Json;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::governance::rules::RuleAction;
 use weir_install::user_space::{RuleChange, RuleLine, ShownDecision, TrustLine, UserSpace};
@@ -34,7 +33,8 @@ pub(crate) fn rule_api_routes() -> Vec<Route> {
 }
 
 /// What is done with a rule, or with trust of a folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RuleDeed {
     /// Calls that match it run without a question.
@@ -127,7 +127,8 @@ pub(crate) async fn make_deed(
 }
 
 /// A rule that holds.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ListedRule {
     /// The set that it is in: `allow`, `ask`, `deny`.
     set: String,
@@ -140,7 +141,8 @@ struct ListedRule {
 }
 
 /// A folder whose own files somebody trusted.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ListedFolder {
     /// Its path.
     folder: String,
@@ -149,7 +151,8 @@ struct ListedFolder {
 }
 
 /// Rules and trust.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct RuleSheet {
     /// The rules that hold.
     rules: Vec<ListedRule>,
@@ -158,7 +161,8 @@ struct RuleSheet {
 }
 
 /// A change that is to be shown.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct RuleChangeBody {
     /// What is done.
@@ -168,7 +172,8 @@ struct RuleChangeBody {
 }
 
 /// A change that was shown.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct SeenChangeBody {
     /// What is done.
@@ -180,7 +185,8 @@ struct SeenChangeBody {
 }
 
 /// What somebody is to agree to.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ShownChange {
     /// All of it, in lines; hidden characters are written out.
     text: String,
@@ -189,7 +195,8 @@ struct ShownChange {
 }
 
 /// What was done.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ChangeResult {
     /// In words.
     done: String,

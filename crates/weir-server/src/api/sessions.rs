@@ -5,7 +5,6 @@ use axum::Json;
 use axum::extract::Query;
 use axum::response::Response;
 use http::StatusCode;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::{InputId, Seq, SessionId};
 use weir_core::model::Thinking;
@@ -96,7 +95,8 @@ pub(crate) fn session_api_routes() -> Vec<Route> {
 }
 
 /// A filter of sessions, and the part of the list that is asked for.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ListQuery {
     /// At most so many (1 to 200, default 50).
@@ -116,7 +116,8 @@ pub(crate) struct ListQuery {
 }
 
 /// Settings of a new session; what is left out follows from yours.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct OpenSessionBody {
     /// Its folder.
@@ -140,7 +141,8 @@ pub(crate) struct OpenSessionBody {
 }
 
 /// What is to change.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ChangeSessionBody {
     /// The name of the session; empty: its first words again.
@@ -160,7 +162,8 @@ pub(crate) struct ChangeSessionBody {
 }
 
 /// A piece of what is said.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum InputBlock {
     /// Words; `@path` in them attaches a file of the workspace.
@@ -176,7 +179,8 @@ pub(crate) enum InputBlock {
 }
 
 /// Something to be said.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct InputBody {
     /// Unique for what you say: sent again, it is said once.
@@ -187,7 +191,8 @@ pub(crate) struct InputBody {
 }
 
 /// The input that is taken back.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WithdrawBody {
     /// Its number.
@@ -195,7 +200,8 @@ pub(crate) struct WithdrawBody {
 }
 
 /// Where the copy ends.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ForkBody {
     /// The fact at which the session was at rest; left out: the last such.
@@ -206,7 +212,8 @@ pub(crate) struct ForkBody {
 }
 
 /// What matters when the context is made shorter.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct CondenseBody {
     /// What the summary must keep, in your own words (at most 2000 characters).
@@ -214,7 +221,8 @@ pub(crate) struct CondenseBody {
 }
 
 /// The right that is taken back.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RevokeLeaseBody {
     /// Its number in the session.
@@ -222,14 +230,16 @@ pub(crate) struct RevokeLeaseBody {
 }
 
 /// The outcome of cancelling.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CancelResult {
     /// Whether a run was on.
     cancelled: bool,
 }
 
 /// Whether the run of a session is paused.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RunPauseStatus {
     /// It is.
     paused: bool,

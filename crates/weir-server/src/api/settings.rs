@@ -3,7 +3,6 @@
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_install::lists::{self, AllowListEntry, ListKind, OwnedList};
 use weir_install::user_space::{
@@ -58,7 +57,8 @@ pub(crate) fn settings_api_routes() -> Vec<Route> {
 }
 
 /// A text to be saved.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct NewText {
     /// The whole text; empty: nothing is told.
@@ -69,7 +69,8 @@ struct NewText {
 }
 
 /// A value of an allow-list.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewAllowed {
     /// The host or address.

@@ -5,7 +5,6 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::session::child;
@@ -68,7 +67,8 @@ pub(crate) struct ShareRecord {
 }
 
 /// A link in a list.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShareLine {
     /// Its name, by which it is taken back.
     pub(crate) id: String,
@@ -89,7 +89,8 @@ pub(crate) struct ShareLine {
 }
 
 /// What is wanted of a new link.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct NewShare {
     /// The chat that the link leads to.
     pub(crate) session: String,
@@ -105,7 +106,8 @@ pub(crate) struct NewShare {
 }
 
 /// A new link.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CreatedShare {
     /// Its name, by which it is taken back.
     pub(crate) id: String,
@@ -114,7 +116,8 @@ pub(crate) struct CreatedShare {
 }
 
 /// A filter of links, and the part of the list that is asked for.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ShareQuery {
     /// Of this chat only.
     #[serde(default)]

@@ -3,7 +3,6 @@
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use http::StatusCode;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::sorting::sort_stably;
 use weir_install::people::{Person, Role};
@@ -57,7 +56,8 @@ pub(crate) fn user_api_routes() -> Vec<Route> {
 }
 
 /// A new account.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct NewUser {
     /// By which they sign in: `[a-z0-9][a-z0-9._-]{0,31}`. It cannot be changed.
     pub(crate) name: String,
@@ -72,7 +72,8 @@ pub(crate) struct NewUser {
 }
 
 /// A new account, and how its owner gets in.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CreatedUser {
     /// The account.
     #[serde(flatten)]
@@ -83,14 +84,16 @@ struct CreatedUser {
 }
 
 /// A link.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct InvitationLink {
     /// Where they set their password: shown this once.
     invitation: String,
 }
 
 /// What changes; what is absent stays.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct ChangedUser {
     /// The rights of the account.

@@ -3,7 +3,6 @@
 
 use std::net::IpAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 
@@ -17,7 +16,8 @@ const KIND: &str = "account_event";
 const KEPT_MS: u64 = 400 * 24 * 60 * 60 * 1000;
 
 /// One thing that happened to an account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct AccountEvent {
     /// Its name among the events.
     #[serde(default)]

@@ -3,7 +3,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_install::people::PersonId;
 
@@ -37,7 +36,8 @@ struct RecoveryHashes {
 }
 
 /// What an admin asks of everybody.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SecondFactorPolicy {
     /// Nobody works here without a second factor (a passkey or an authenticator app).
     #[serde(default)]

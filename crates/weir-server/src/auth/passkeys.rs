@@ -5,7 +5,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 
@@ -61,7 +60,8 @@ pub(crate) struct PasskeySite {
 }
 
 /// What the browser is asked.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PasskeyChallenge {
     /// To be signed, base 64 (URL).
     pub(crate) challenge: String,
@@ -76,7 +76,8 @@ pub(crate) struct PasskeyChallenge {
 }
 
 /// What the browser answers when a key is added; base 64 (URL).
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PasskeyRegistration {
     /// What to call it.
     pub(crate) called: String,
@@ -87,7 +88,8 @@ pub(crate) struct PasskeyRegistration {
 }
 
 /// What the browser answers when somebody signs in; base 64 (URL).
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PasskeyAssertion {
     /// The id of the key.
     pub(crate) id: String,

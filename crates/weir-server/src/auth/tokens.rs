@@ -1,6 +1,5 @@
 //! Tokens of programs: shown once, kept as a hash, with a name, a scope and maybe an end (S2).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_install::people::PersonId;
@@ -21,7 +20,8 @@ const SEEN_EVERY_MS: u64 = 60 * 1000;
 const DAYS_MAX: u32 = 3650;
 
 /// What a token may be used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TokenScope {
     /// Looking only.
@@ -49,7 +49,8 @@ pub(crate) struct ApiToken {
 }
 
 /// What somebody wants of a new token.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct NewToken {
     /// What to call it.
     pub(crate) name: String,

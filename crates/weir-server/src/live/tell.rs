@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use schemars::JsonSchema;
 use serde::Serialize;
 use weir_core::event::{CheckpointRestored, Decision};
 use weir_core::ids::{ApprovalId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp};
@@ -52,7 +51,8 @@ pub(crate) struct NewInput {
 }
 
 /// An input that stands in the journal.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct AcceptedInput {
     /// Its number.
     pub(crate) input: InputId,
@@ -62,10 +62,15 @@ pub(crate) struct AcceptedInput {
     pub(crate) seq: Seq,
     /// Its name.
     pub(crate) client_id: String,
+    /// It stood there before: what was sent now under its name was not said.
+    #[serde(skip)]
+    #[cfg_attr(test, schemars(skip))]
+    pub(crate) is_repeat: bool,
 }
 
 /// An approval that is settled.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SettledApproval {
     /// The name of the approval.
     pub(crate) approval: ApprovalId,

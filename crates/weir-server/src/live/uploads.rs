@@ -6,7 +6,6 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_engine::attach::{Attachment, FILE_BYTES_MAX};
 use weir_engine::ports::RecordEntry;
@@ -36,7 +35,8 @@ pub(crate) struct PendingUpload {
 }
 
 /// What whoever uploaded a file is told.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct UploadedFile {
     /// By which it is said: `attachment`.
     pub(crate) id: String,

@@ -1,7 +1,6 @@
 //! The ways in which a person can be reached beside the bell, as they enter them: what is wrong with one, and
 //! what is shown of it. Not here: how it is kept (`channels`), and how it is called (`sender`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Characters of an address, a key, a secret.
@@ -15,7 +14,8 @@ const ROOM_BYTES_MAX: usize = 255;
 pub(super) const TELEGRAM_SERVER: &str = "https://api.telegram.org";
 
 /// A way to reach a person, as they enter it.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "way", rename_all = "snake_case")]
 pub(crate) enum ChannelAddress {
     /// A browser that agreed to be told (RFC 8030).

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{PutOutcome, RecordEntry, Records};
@@ -21,7 +20,8 @@ const CHANNEL: &str = "channel";
 const CHANNELS_MAX: usize = 20;
 
 /// A channel as people see it: without secrets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ChannelLine {
     /// Its id.
     pub(crate) id: String,

@@ -7,7 +7,6 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderMap;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -33,7 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const ANSWER_BYTES_MAX: usize = 512 * 1024;
 
 /// An identity provider, as an admin described it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct IdentityProvider {
     /// Its address: `https://accounts.example.org`.
     pub(crate) issuer: String,

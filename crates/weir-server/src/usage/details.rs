@@ -1,7 +1,6 @@
 //! Beside sums: the caps that hold, and every cache miss with its cause and cost (R11). Read from journals, so
 //! only where somebody looks. Not here: the sums.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use weir_core::sorting::sort_stably;
 use weir_engine::ports::UsageFilter;
@@ -18,7 +17,8 @@ use crate::problem::HandlerResult;
 const MISSES_LISTED: usize = 200;
 
 /// A cap on money, and what it has counted.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CapLine {
     /// The setting.
     pub(crate) key: String,
@@ -31,7 +31,8 @@ pub(crate) struct CapLine {
 }
 
 /// One request of which the cache served less than it could have.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct MissLine {
     /// When, as RFC 3339.
     pub(crate) at: String,
@@ -52,7 +53,8 @@ pub(crate) struct MissLine {
 }
 
 /// Misses of one cause.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct MissCauseSum {
     /// The word of the cause.
     pub(crate) cause: String,
@@ -67,7 +69,8 @@ pub(crate) struct MissCauseSum {
 }
 
 /// What is told beside the sums.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct UsageDetails {
     /// Caps of whoever looks.
     pub(crate) caps: Vec<CapLine>,

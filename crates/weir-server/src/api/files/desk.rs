@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::record::sha256_hex;
 use weir_core::sorting::sort_stably_by_key;
@@ -31,7 +30,8 @@ const COPIES_MAX: usize = 100;
 const MODE: u32 = 0o644;
 
 /// What to do where a file is there already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OnConflict {
     /// Nothing is changed.
@@ -44,7 +44,8 @@ pub(crate) enum OnConflict {
 }
 
 /// One entry of a folder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FileLine {
     /// Its name.
     pub(crate) name: String,
@@ -59,7 +60,8 @@ pub(crate) struct FileLine {
 }
 
 /// A folder.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FolderListing {
     /// The path of the folder; empty: the person's own.
     pub(crate) path: String,
@@ -70,7 +72,8 @@ pub(crate) struct FolderListing {
 }
 
 /// What was changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FileChangeResult {
     /// The path that it is about now.
     pub(crate) path: String,

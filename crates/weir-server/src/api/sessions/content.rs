@@ -7,7 +7,6 @@ use axum::Json;
 use axum::extract::{Multipart, Path, Query};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::event::Event;
@@ -60,7 +59,8 @@ pub(crate) fn session_content_routes() -> Vec<Route> {
 }
 
 /// In which form.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ExportQuery {
     /// `jsonl` (default), `markdown` or `html`.
@@ -68,7 +68,8 @@ pub(crate) struct ExportQuery {
 }
 
 /// A call and what came of it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CallResult {
     /// Its name.
     call: CallId,

@@ -10,7 +10,6 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use futures::future::BoxFuture;
 use http::HeaderMap;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::ids::Seq;
@@ -44,7 +43,8 @@ pub(crate) fn session_event_routes() -> Vec<Route> {
 }
 
 /// A place in a session at which nothing was open, and what is seen there.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SessionStart {
     /// The form of `seen`: only a program of this very form can read it.
     format: String,
@@ -57,7 +57,8 @@ pub(crate) struct SessionStart {
 }
 
 /// Which place is wanted.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct StartQuery {
     /// The last event that is still to be read: a place before it, for whoever has all later ones.
@@ -89,7 +90,8 @@ async fn get_session_start(
 }
 
 /// The place from which events are sent.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct EventsQuery {
     /// Events after this place; `Last-Event-ID` wins.

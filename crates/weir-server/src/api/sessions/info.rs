@@ -1,6 +1,5 @@
 //! A session as lists and its own address tell it.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use weir_core::governance::lease::LeaseGrant;
 use weir_core::ids::{InputId, RunId, Seq, SessionId, Timestamp};
@@ -18,7 +17,8 @@ use crate::problem::HandlerResult;
 use crate::request::CallerSpace;
 
 /// A session in a list.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SessionLine {
     /// Its name.
     pub(crate) id: SessionId,
@@ -49,7 +49,8 @@ pub(crate) struct SessionLine {
 }
 
 /// An input that waits for the agent.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct QueuedInput {
     /// Its number.
     pub(crate) input: InputId,
@@ -58,7 +59,8 @@ pub(crate) struct QueuedInput {
 }
 
 /// A session with what is open in it.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct SessionInfo {
     /// As in lists.
     #[serde(flatten)]

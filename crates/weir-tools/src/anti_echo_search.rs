@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -31,7 +30,8 @@ const OTHER_SIDES: [&str; 3] = ["criticism", "evidence against", "counterargumen
 
 pub(crate) struct AntiEchoSearch;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// What the sources so far say, in a few words.
@@ -54,7 +54,7 @@ impl ActionTool for AntiEchoSearch {
             deferred: true,
             parallel_safe: true,
             timeout_ms: Some(web_search::SEARCH_TIME_MS * QUESTIONS_MAX as u64),
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "anti_echo_search",
                 ToolGroup::Web,
                 "Searches the web for the other side of a claim: several queries, one page of a \

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, FileState, PathAccess, PathEffect, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, FileContent, ToolContext};
@@ -19,7 +18,8 @@ const ERRORS_SHOWN: usize = 10;
 
 pub(crate) struct ApplyPatch;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// As git diff prints it. `/dev/null` creates or deletes; `rename from` and `rename to` move.

@@ -1,7 +1,6 @@
 //! `ask_followup_question`: puts a question to the person and waits for the answer.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{AgentControl, EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -13,7 +12,8 @@ const OPTIONS_MAX: usize = 10;
 
 pub(crate) struct AskFollowupQuestion;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The question.
@@ -33,7 +33,7 @@ impl ActionTool for AskFollowupQuestion {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "ask_followup_question",
                 ToolGroup::Agent,
                 "Asks the person a question and waits. Only for what you cannot find out and cannot \

@@ -1,7 +1,6 @@
 //! `attempt_completion`: ends the run with its result.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{AgentControl, EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -10,7 +9,8 @@ use crate::built::{ActionTool, empty_plan, tool_spec};
 
 pub(crate) struct AttemptCompletion;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// What the person is told: what was done, what was found, what is left.
@@ -24,7 +24,7 @@ impl ActionTool for AttemptCompletion {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "attempt_completion",
                 ToolGroup::Agent,
                 "Ends the task and shows the result to the person. Call it once everything is done \

@@ -1,7 +1,6 @@
 //! The notes that link to one, for faces that show it (K3). Not here: what the model is told of links
 //! (`get_linked_notes`), the index (`vault`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::tool::PathAccess;
 use weir_engine::workspace::Workspace;
@@ -12,7 +11,8 @@ use crate::vault::{self, LinkPassage, NoteVault};
 const BACKLINKS_MAX: usize = 100;
 
 /// A note that links to another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct Backlink {
     /// Path of the note that links.
     pub path: String,

@@ -3,7 +3,6 @@
 //! never here.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::brain::{
     self, BrainEdit, BrainEntry, BrainEntryKind, BrainEntryState, BrainOrigin, NewBrainEntry,
@@ -27,7 +26,8 @@ const SUMMARY_CHARACTERS_MAX: usize = 80;
 
 pub(crate) struct BrainKeeper;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 enum BrainAction {
     Search,
@@ -38,7 +38,8 @@ enum BrainAction {
 }
 
 // The kinds of `BrainEntryKind`, without descriptions: a doc comment here would be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum KindWord {
     Note,
@@ -58,7 +59,8 @@ impl From<KindWord> for BrainEntryKind {
     }
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     action: BrainAction,
@@ -98,7 +100,7 @@ impl ActionTool for BrainKeeper {
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 BRAIN_KEEPER,
                 ToolGroup::Agent,
                 "The person's brain, their own knowledge store beside chats and files: search, read, \

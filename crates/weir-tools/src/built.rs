@@ -8,7 +8,6 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use weir_core::governance::Permit;
@@ -26,7 +25,7 @@ pub(crate) type NewContents = BTreeMap<String, Arc<[u8]>>;
 #[async_trait]
 pub(crate) trait ActionTool: Send + Sync + 'static {
     /// Its arguments: the doc comments are what the model reads.
-    type Input: DeserializeOwned + JsonSchema + Send + Sync;
+    type Input: DeserializeOwned + HasSchema + Send + Sync;
     /// Name, description, group and flags; asked once.
     fn spec() -> ToolSpec;
     /// As [`Tool::plan_call`].
@@ -39,7 +38,7 @@ pub(crate) trait ActionTool: Send + Sync + 'static {
 #[async_trait]
 pub(crate) trait EditTool: Send + Sync + 'static {
     /// Its arguments: the doc comments are what the model reads.
-    type Input: DeserializeOwned + JsonSchema + Send + Sync;
+    type Input: DeserializeOwned + HasSchema + Send + Sync;
     /// Name, description, group and flags; asked once.
     fn spec() -> ToolSpec;
     /// As [`Tool::plan_call`], with the exact changes and the new contents.
@@ -71,19 +70,13 @@ pub(crate) trait BuiltInTool: Tool {
     }
 }
 
-/// A spec with nothing set but what every tool has. The schema is the kept one; a tool that is not in the
-/// list of built-in ones has it made from its struct.
-pub(crate) fn tool_spec<Input: JsonSchema>(
-    name: &str,
-    group: ToolGroup,
-    description: &str,
-) -> ToolSpec {
+/// A spec with nothing set but what every tool has. The schema is the kept one of this name.
+pub(crate) fn tool_spec(name: &str, group: ToolGroup, description: &str) -> ToolSpec {
     ToolSpec {
         name: name.into(),
         description: description.into(),
         group,
-        input_schema: schema::kept_schema(name)
-            .unwrap_or_else(|| schema::input_schema::<Input>().into()),
+        input_schema: schema::kept_schema(name),
         deferred: false,
         parallel_safe: false,
         poll: false,

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::governance::Permit;
@@ -20,7 +19,8 @@ use crate::{named_command, run_shell, text, web_fetch};
 /// Most bytes of an answer.
 const ANSWER_BYTES_MAX: usize = 2_000_000;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Input {
     /// Its id.
@@ -47,7 +47,7 @@ pub(crate) fn plugin_api_spec() -> ToolSpec {
     ToolSpec {
         deferred: true,
         timeout_ms: Some(run_shell::TIMEOUT_SECONDS_MAX * 1_000),
-        ..built::tool_spec::<Input>(
+        ..built::tool_spec(
             "call_plugin_api",
             ToolGroup::Skill,
             "Calls a method of a plugin's API. A method that does not exist is answered with those \

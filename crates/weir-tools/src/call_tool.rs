@@ -4,7 +4,6 @@
 //! (`weir_core::tool::defer`), so what is here is reached only by arguments that name none.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
@@ -18,7 +17,8 @@ const UNUSABLE: &str = "name a tool that find_tool loaded, and its arguments as 
 
 pub(crate) struct CallTool;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "read from the reply, before there is a call; here is its schema")]
 pub(crate) struct Input {
@@ -35,11 +35,7 @@ impl ActionTool for CallTool {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
-                "call_tool",
-                ToolGroup::Agent,
-                "Calls a tool that find_tool loaded.",
-            )
+            ..tool_spec("call_tool", ToolGroup::Agent, "Calls a tool that find_tool loaded.")
         }
     }
 

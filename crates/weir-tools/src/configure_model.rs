@@ -2,7 +2,6 @@
 //! with `weir config accept`; before that it changes nothing (G5).
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::proposal::SettingProposal;
@@ -15,7 +14,8 @@ use crate::update_settings::{keep_proposals, plan_proposals};
 pub(crate) struct ConfigureModel;
 
 // The words of `Thinking`, without descriptions: those would only repeat them.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 enum ThinkingLevel {
     Off,
@@ -36,7 +36,8 @@ impl ThinkingLevel {
 }
 
 // For what work a model is proposed. Without descriptions too.
-#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 enum ModelRole {
     #[default]
@@ -59,7 +60,8 @@ impl ModelRole {
     }
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConfigureModelInput {
     /// As provider/name.
@@ -82,7 +84,7 @@ impl ActionTool for ConfigureModel {
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..tool_spec::<ConfigureModelInput>(
+            ..tool_spec(
                 "configure_model",
                 ToolGroup::Agent,
                 "Proposes another model to the person, for yourself or for side work, or another \

@@ -2,7 +2,6 @@
 //! which the gate `limits` says, and asking it (`weir_engine::flagship`).
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{EffectClass, Effects, RawResult, ResultEffect, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, NO_FLAGSHIP, ToolContext};
@@ -17,7 +16,8 @@ const TIME_MS: u64 = 250_000;
 
 pub(crate) struct ConsultFlagship;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// One question; it sees nothing else of your work.
@@ -36,7 +36,7 @@ impl ActionTool for ConsultFlagship {
             deferred: true,
             keeps_result: true,
             timeout_ms: Some(TIME_MS),
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "consult_flagship",
                 ToolGroup::Agent,
                 "Asks a stronger model one question, at most 3 times a run: for what you are stuck \

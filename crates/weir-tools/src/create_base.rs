@@ -1,7 +1,6 @@
 //! `create_base`: a new Obsidian base.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::tool::{Effects, ToolGroup, ToolSpec};
@@ -15,7 +14,8 @@ use crate::draft::{self, PlanDraft, plan_blocking};
 
 pub(crate) struct CreateBase;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Path of the new `.base` file.
@@ -33,7 +33,7 @@ impl EditTool for CreateBase {
         ToolSpec {
             keeps_result: true,
             deferred: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "create_base",
                 ToolGroup::Edit,
                 "Creates an Obsidian .base file from its definition. What Obsidian does not know \

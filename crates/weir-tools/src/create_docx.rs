@@ -17,7 +17,7 @@ impl EditTool for CreateDocx {
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..tool_spec::<<Self as EditTool>::Input>(
+            ..tool_spec(
                 "create_docx",
                 ToolGroup::Edit,
                 "Makes a Word document (DOCX) from Markdown; read_document reads it back.",

@@ -19,7 +19,7 @@ impl EditTool for CreateDrawio {
         ToolSpec {
             keeps_result: true,
             deferred: true,
-            ..tool_spec::<DrawingInput>(
+            ..tool_spec(
                 "create_drawio",
                 ToolGroup::Edit,
                 "Draws a .drawio file: boxes in groups, with arrows, laid out so that nothing \

@@ -19,7 +19,7 @@ impl EditTool for CreateExcalidraw {
         ToolSpec {
             keeps_result: true,
             deferred: true,
-            ..tool_spec::<DrawingInput>(
+            ..tool_spec(
                 "create_excalidraw",
                 ToolGroup::Edit,
                 "Draws an .excalidraw file: boxes in groups, with arrows, laid out so that nothing \

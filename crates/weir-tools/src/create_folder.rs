@@ -1,7 +1,6 @@
 //! `create_folder`: an empty folder.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, FileContent, ToolContext};
@@ -12,7 +11,8 @@ use crate::draft::{self, PlanDraft, plan_blocking};
 
 pub(crate) struct CreateFolder;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Folder to create.
@@ -26,7 +26,7 @@ impl EditTool for CreateFolder {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "create_folder",
                 ToolGroup::Edit,
                 "Creates an empty folder and its parents. Not needed before write_file.",

@@ -17,7 +17,7 @@ impl EditTool for CreatePptx {
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..tool_spec::<<Self as EditTool>::Input>(
+            ..tool_spec(
                 "create_pptx",
                 ToolGroup::Edit,
                 "Makes a presentation (PPTX). A slide takes a body and one of right, table, \

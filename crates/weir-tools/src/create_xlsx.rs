@@ -17,7 +17,7 @@ impl EditTool for CreateXlsx {
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..tool_spec::<<Self as EditTool>::Input>(
+            ..tool_spec(
                 "create_xlsx",
                 ToolGroup::Edit,
                 "Makes a workbook (XLSX). Text stays text, also when it begins \

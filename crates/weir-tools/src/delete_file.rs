@@ -1,7 +1,6 @@
 //! `delete_file`: files and folders go to the trash.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, FileState, PathAccess, PathEffect, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, FileContent, ToolContext};
@@ -18,7 +17,8 @@ const SHOWN_PATHS_MAX: usize = 50;
 
 pub(crate) struct DeleteFile;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// File or folder.
@@ -35,7 +35,7 @@ impl EditTool for DeleteFile {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "delete_file",
                 ToolGroup::Edit,
                 "Deletes a file or, with recursive, a folder and all in it (at most 5000 paths). \

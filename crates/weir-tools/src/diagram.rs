@@ -1,7 +1,6 @@
 //! What the tools that draw have in common: nodes and edges as a model gives them, laid out, and the file
 //! that is made. Not here: a tool.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_engine::ports::{CallPlan, FileContent};
 use weir_engine::workspace::Workspace;
@@ -10,7 +9,8 @@ use weir_notes::diagram::{BoxContent, DiagramArrow, DiagramBox, PlacedDiagram, l
 use crate::draft::{self, PlanDraft};
 use crate::text;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DrawingInput {
     /// Path of the file to make.
@@ -25,7 +25,8 @@ pub(crate) struct DrawingInput {
     overwrite: bool,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct NodeInput {
     /// Its name for edges.
@@ -47,7 +48,8 @@ struct NodeInput {
     color: Option<String>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct EdgeInput {
     /// Id of a node.

@@ -1,7 +1,6 @@
 //! `diff_checkpoint`: what a checkpointed call changed, or what changed since before it.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, PathEffect, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, FileContent, SnapshotEntry, ToolContext};
@@ -17,7 +16,8 @@ const DIFFS_BYTES_MAX: usize = 500_000;
 
 pub(crate) struct DiffCheckpoint;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Its name, or the beginning of it.

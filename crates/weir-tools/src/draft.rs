@@ -206,11 +206,6 @@ pub(crate) fn read_text_to_change(
     Ok((before, text))
 }
 
-/// Whether `bytes` look like a binary file: a NUL in the first 8 kB.
-pub(crate) fn is_binary(bytes: &[u8]) -> bool {
-    bytes.iter().take(8_192).any(|byte| *byte == 0)
-}
-
 /// A file with these bytes, and the mode of `before` where that was a file.
 pub(crate) fn file_content(bytes: Vec<u8>, before: &FileContent) -> FileContent {
     let mode = match before {

@@ -3,7 +3,6 @@
 //! Never by likeness: on a miss the nearest text is shown, and nothing is changed.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, FileContent, ToolContext};
@@ -18,7 +17,8 @@ const PLACES_SHOWN: usize = 10;
 
 pub(crate) struct EditFile;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// File to change.

@@ -2,7 +2,6 @@
 //! agree to exactly that, in every mode; where nobody can be asked it does not happen.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{
     EffectClass, Effects, EnableEffect, RawResult, ResultEffect, ToolGroup, ToolSpec,
@@ -17,7 +16,8 @@ const FILES_TOLD: usize = 60;
 
 pub(crate) struct EnablePlugin;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Its id.
@@ -31,7 +31,7 @@ impl ActionTool for EnablePlugin {
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "enable_plugin",
                 ToolGroup::Skill,
                 "Proposes to switch a plugin on. The person sees what it may do and has to agree.",

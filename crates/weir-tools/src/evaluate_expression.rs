@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::dynamic::CODE_BYTES_MAX;
@@ -18,7 +17,8 @@ const TIME_MS: u64 = 15_000;
 
 pub(crate) struct EvaluateExpression;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// An expression or short script; the value of its last statement is the result.
@@ -37,7 +37,7 @@ impl ActionTool for EvaluateExpression {
             deferred: true,
             parallel_safe: true,
             timeout_ms: Some(TIME_MS + 1_000),
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "evaluate_expression",
                 ToolGroup::Skill,
                 "Computes the value of a JavaScript expression or short script, without files, \

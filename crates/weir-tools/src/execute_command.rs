@@ -2,7 +2,6 @@
 //! the name stands for (`weir_engine::plugins`).
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
@@ -18,7 +17,8 @@ pub(crate) fn execute_command_spec() -> ToolSpec {
     <ExecuteCommand as ActionTool>::spec()
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// `plugin:name`, or a name of the configuration.
@@ -36,7 +36,7 @@ impl ActionTool for ExecuteCommand {
         ToolSpec {
             deferred: true,
             timeout_ms: Some(run_shell::TIMEOUT_SECONDS_MAX * 1_000),
-            ..built::tool_spec::<Input>(
+            ..built::tool_spec(
                 "execute_command",
                 ToolGroup::Skill,
                 "Runs a named command of a plugin or of the configuration, in the sandbox, as \

@@ -5,7 +5,6 @@
 //! like any other.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::label::Label;
@@ -20,7 +19,8 @@ const NAMED_MAX: usize = 20;
 
 pub(crate) struct ExecuteRecipe;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Its id.
@@ -38,7 +38,7 @@ impl ActionTool for ExecuteRecipe {
         ToolSpec {
             deferred: true,
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "execute_recipe",
                 ToolGroup::Skill,
                 "Makes the steps of a known recipe with these parameters, without asking you after \

@@ -2,7 +2,6 @@
 //! links and bombs are refused by the confined reader; what is there already is not replaced.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::document::{DocumentRequest, DocumentResult, UnpackedFile};
 use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
@@ -16,7 +15,8 @@ use crate::{run_blocking, text};
 
 pub(crate) struct ExtractZip;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// ZIP archive in the workspace.
@@ -39,7 +39,7 @@ impl EditTool for ExtractZip {
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "extract_zip",
                 ToolGroup::Edit,
                 "Unpacks a ZIP archive into a folder (64 MB, 2000 files); never replaces files.",

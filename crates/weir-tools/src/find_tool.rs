@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::governance::label::Label;
@@ -36,7 +35,8 @@ const FLOOR: u32 = 4;
 
 pub(crate) struct FindTool;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// What the tool should do, in a few words; or its name.
@@ -50,7 +50,7 @@ impl ActionTool for FindTool {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "find_tool",
                 ToolGroup::Agent,
                 "Loads tools that are listed by name only: returns the descriptions and schemas of \
@@ -92,10 +92,15 @@ impl ActionTool for FindTool {
 
 /// What the model is told, and which tools it may call from now on.
 fn answer_query(query: &str, deferred: &[ToolSpec], loaded: &[ToolSpec]) -> RawResult {
-    let found = best_matches(query, deferred);
+    let mut found = best_matches(query, deferred);
     let callable = best_matches(query, loaded);
+    // Who names a tool in full and has it need not hear of others.
+    let is_named = callable.first().is_some_and(|(score, _)| *score >= EXACT);
+    if is_named {
+        found.retain(|(score, _)| *score >= EXACT);
+    }
     // What is loaded is told only where it fits as well as what is found.
-    let least = found.first().map_or(1, |(score, _)| *score);
+    let least = found.first().map_or(if is_named { EXACT } else { 1 }, |(score, _)| *score);
     let callable: Vec<&str> = callable
         .iter()
         .filter(|(score, _)| *score >= least)
@@ -103,6 +108,7 @@ fn answer_query(query: &str, deferred: &[ToolSpec], loaded: &[ToolSpec]) -> RawR
         .collect();
     let mut text = String::new();
     match found.len() {
+        0 if is_named => text.push_str("Nothing has to be loaded: call it by its name."),
         0 if deferred.is_empty() => text.push_str("All tools of this session are loaded already."),
         0 => {
             let names: Vec<&str> = deferred.iter().map(|tool| tool.name.as_str()).collect();
@@ -139,6 +145,7 @@ fn answer_query(query: &str, deferred: &[ToolSpec], loaded: &[ToolSpec]) -> RawR
     }
     let names: Vec<String> = found.iter().map(|(_, tool)| tool.name.clone()).collect();
     let summary = match names.len() {
+        0 if is_named => format!("{} (loaded already)", callable.join(", ")),
         0 => "nothing found".to_owned(),
         _ => names.join(", "),
     };
@@ -296,15 +303,15 @@ mod tests {
         let (deferred, loaded) = split();
         let raw = answer_query("read_file", &deferred, &loaded);
         let text = weir_core::message::plain_text(&raw.blocks);
-        assert!(text.ends_with("Loaded already and fitting: read_file."), "{text}");
-        let names: Vec<&String> = raw
-            .news
-            .iter()
-            .flat_map(
-                |n| if let ResultEffect::Found { tools } = n { tools.as_slice() } else { &[] },
-            )
-            .collect();
-        assert!(names.iter().all(|name| *name != "read_file"), "{names:?}");
+        let told = "Nothing has to be loaded: call it by its name.\n\nLoaded already and fitting: read_file.";
+        assert_eq!(text, told);
+        assert!(raw.news.is_empty(), "{:?}", raw.news);
+        let both = answer_query("read_file, inspect_self", &deferred, &loaded);
+        let text = weir_core::message::plain_text(&both.blocks);
+        let expected = ResultEffect::Found { tools: vec!["inspect_self".to_owned()] };
+        assert_eq!(both.news, [expected], "{text}");
+        let weak = answer_query("a file that is read", &deferred, &loaded);
+        assert!(!weir_core::message::plain_text(&weak.blocks).contains("has to be loaded"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ impl EditTool for GenerateCanvas {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<DrawingInput>(
+            ..tool_spec(
                 "generate_canvas",
                 ToolGroup::Edit,
                 "Draws a JSON Canvas (Obsidian): notes, texts and addresses as nodes, in groups, with \

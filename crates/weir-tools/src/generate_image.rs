@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::governance::Permit;
@@ -41,7 +40,8 @@ const NUMBERS_MAX: u32 = 1_000;
 /// Most of what the model said beside the picture, in characters.
 const SAID_CHARS_MAX: usize = 1_000;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Input {
     /// What is to be seen: subject, style, any words in it.
@@ -55,7 +55,8 @@ struct Input {
 }
 
 /// The shapes that vendors have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 enum AspectRatio {
     #[serde(rename = "1:1")]
     Square,
@@ -99,7 +100,7 @@ pub(crate) fn generate_image_tool() -> Arc<dyn BuiltInTool> {
         deferred: true,
         keeps_result: true,
         timeout_ms: Some(TIME_MS),
-        ..tool_spec::<Input>(
+        ..tool_spec(
             "generate_image",
             ToolGroup::Edit,
             "Makes a picture from a description and saves it as a new file. Each one costs money.",

@@ -4,7 +4,6 @@
 use async_trait::async_trait;
 use jiff::ToSpan;
 use jiff::civil::{Date, DateTime};
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, PathAccess, PathEffect, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, FileContent, ToolContext};
@@ -20,7 +19,8 @@ const NOTE_CHARS_MAX: usize = 20_000;
 
 pub(crate) struct GetDailyNote;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// `today` (default), `yesterday`, `tomorrow` or `2026-01-31`.
@@ -36,7 +36,7 @@ impl EditTool for GetDailyNote {
     type Input = Input;
 
     fn spec() -> ToolSpec {
-        tool_spec::<Input>(
+        tool_spec(
             "get_daily_note",
             ToolGroup::Vault,
             "Shows the daily note of a day: its path by the vault's settings and its text. With \

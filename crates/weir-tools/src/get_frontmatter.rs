@@ -1,7 +1,6 @@
 //! `get_frontmatter`: the properties of a note, with their types.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, PathAccess, PathEffect, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -16,7 +15,8 @@ use crate::{run_blocking, text, vault};
 
 pub(crate) struct GetFrontmatter;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The note; `.md` may be left out.
@@ -30,7 +30,7 @@ impl ActionTool for GetFrontmatter {
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "get_frontmatter",
                 ToolGroup::Vault,
                 "Shows the properties of a note: a line each with name, type and value as JSON, \

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, PathAccess, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -28,7 +27,8 @@ const PASSAGES_A_NOTE: usize = 3;
 pub(crate) struct GetLinkedNotes;
 
 /// Which way links are followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LinkDirection {
     /// Notes that it links to.
@@ -40,7 +40,8 @@ pub(crate) enum LinkDirection {
     Both,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Path, title or alias of a note, or path of an attachment.
@@ -66,7 +67,7 @@ impl ActionTool for GetLinkedNotes {
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "get_linked_notes",
                 ToolGroup::Vault,
                 "Shows the notes that a note links to and those that link to it, with the line \

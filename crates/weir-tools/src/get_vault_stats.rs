@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::sorting::sort_stably_by_key;
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
@@ -25,7 +24,8 @@ const SHOWN_MAX: usize = 20;
 
 pub(crate) struct GetVaultStats;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {}
 
@@ -37,7 +37,7 @@ impl ActionTool for GetVaultStats {
         ToolSpec {
             parallel_safe: true,
             deferred: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "get_vault_stats",
                 ToolGroup::Vault,
                 "Counts what the vault holds: notes, words, attachments, links, tags, properties \

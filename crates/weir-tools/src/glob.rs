@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, PathEffect, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -21,7 +20,8 @@ const BRACES_MAX: usize = 64;
 
 pub(crate) struct Glob;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// For example `*.rs` (at any depth), `src/**/*.ts`, `docs/{a,b}*.md`.
@@ -38,7 +38,7 @@ impl ActionTool for Glob {
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "glob",
                 ToolGroup::Read,
                 "Finds files by name: paths that match a glob, sorted, at most 500. Leaves out \

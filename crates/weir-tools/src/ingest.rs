@@ -4,7 +4,6 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use weir_core::tool::PathEffect;
@@ -28,7 +27,8 @@ pub(crate) const QUOTES_MAX: usize = 600;
 const STATEMENT_CHARACTERS_MAX: usize = 600;
 
 /// Where a statement comes from.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StatementEvidence {
     /// Path of the source.

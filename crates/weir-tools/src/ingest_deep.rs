@@ -3,7 +3,6 @@
 //! stand beside each other with their sources, and none is chosen.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
@@ -22,13 +21,15 @@ use crate::{run_blocking, text};
 
 pub(crate) struct IngestDeep;
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct IngestDeepInput {
     notes: Vec<DeepNote>,
 }
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct DeepNote {
     /// Path of a note, new or not; `.md` may be left out.
@@ -45,7 +46,8 @@ struct DeepNote {
     links: Vec<String>,
 }
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct DeepStatement {
     /// One fact in your words.
@@ -54,7 +56,8 @@ struct DeepStatement {
     evidence: Vec<StatementEvidence>,
 }
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct DeepContradiction {
     /// What the sources disagree about.
@@ -71,7 +74,7 @@ impl EditTool for IngestDeep {
         ToolSpec {
             deferred: true,
             keeps_result: true,
-            ..tool_spec::<IngestDeepInput>(
+            ..tool_spec(
                 "ingest_deep",
                 ToolGroup::Edit,
                 "Merges what many sources say into new and existing notes: statements with their \

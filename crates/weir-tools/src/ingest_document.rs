@@ -3,7 +3,6 @@
 //! exist, which `ingest_deep` merges with.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::tool::{Effects, ToolGroup, ToolSpec};
@@ -24,7 +23,8 @@ const NAMED_MAX: usize = 30;
 
 pub(crate) struct IngestDocument;
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct IngestDocumentInput {
     /// The document, as read_document reads it.
@@ -32,7 +32,8 @@ pub(crate) struct IngestDocumentInput {
     notes: Vec<SourceNote>,
 }
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct SourceNote {
     /// Path of a new note; `.md` may be left out.
@@ -43,7 +44,8 @@ struct SourceNote {
     statements: Vec<SourceStatement>,
 }
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct SourceStatement {
     /// One fact in your words.
@@ -63,7 +65,7 @@ impl EditTool for IngestDocument {
         ToolSpec {
             deferred: true,
             keeps_result: true,
-            ..tool_spec::<IngestDocumentInput>(
+            ..tool_spec(
                 "ingest_document",
                 ToolGroup::Edit,
                 "Makes notes from a document that you read: statements, each with the passage and \

@@ -3,7 +3,6 @@
 //! `ingest_deep`).
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -43,7 +42,8 @@ const HEADINGS_MAX: usize = 20;
 
 pub(crate) struct IngestTriage;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct IngestTriageInput {
     /// A document or text file.
@@ -65,7 +65,7 @@ impl ActionTool for IngestTriage {
         ToolSpec {
             deferred: true,
             parallel_safe: true,
-            ..tool_spec::<IngestTriageInput>(
+            ..tool_spec(
                 "ingest_triage",
                 ToolGroup::Edit,
                 "Says what a document is, which of its pages stand in the notes already, which are \

@@ -1,7 +1,6 @@
 //! `inspect_self`: the session's own model, profile, limits, usage, tools and rules.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
@@ -11,7 +10,8 @@ use crate::built::{ActionTool, empty_plan, tool_spec};
 
 pub(crate) struct InspectSelf;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Only this part, such as `limits`; default: all.
@@ -28,7 +28,7 @@ impl ActionTool for InspectSelf {
             deferred: true,
             parallel_safe: true,
             poll: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "inspect_self",
                 ToolGroup::Agent,
                 "Shows your own session as JSON: model, profile, permission mode, limits, usage, \

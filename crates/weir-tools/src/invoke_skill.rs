@@ -1,7 +1,6 @@
 //! `invoke_skill`: a skill with arguments, as a person would write `/name arguments`.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -11,7 +10,8 @@ use crate::{skill, text};
 
 pub(crate) struct InvokeSkill;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     name: String,
@@ -27,7 +27,7 @@ impl ActionTool for InvokeSkill {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "invoke_skill",
                 ToolGroup::Agent,
                 "Reads a skill with arguments put in, and follows it as read_skill does.",

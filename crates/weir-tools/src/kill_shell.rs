@@ -1,7 +1,6 @@
 //! `kill_shell`: ends a background job with all its processes.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -11,7 +10,8 @@ use crate::job;
 
 pub(crate) struct KillShell;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// As `j1`.
@@ -25,7 +25,7 @@ impl ActionTool for KillShell {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "kill_shell",
                 ToolGroup::Skill,
                 "Ends a background job and all its processes.",

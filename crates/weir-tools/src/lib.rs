@@ -162,6 +162,7 @@ mod search_files;
 mod semantic_search;
 mod skill;
 mod sources;
+mod stored_text;
 mod switch_agent;
 mod synonyms;
 mod tag_counts;

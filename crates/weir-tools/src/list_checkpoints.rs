@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{
     Effects, FileState, PathAccess, PlannedChange, RawResult, ToolGroup, ToolSpec,
@@ -20,7 +19,8 @@ const PATHS_SHOWN: usize = 5;
 
 pub(crate) struct ListCheckpoints;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Those of other sessions in this workspace too.

@@ -1,7 +1,6 @@
 //! `list_files`: what is in a folder.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, PathAccess, PathEffect, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -16,7 +15,8 @@ const LIMIT_MAX: usize = 5_000;
 
 pub(crate) struct ListFiles;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Folder; default: the workspace.
@@ -37,7 +37,7 @@ impl ActionTool for ListFiles {
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "list_files",
                 ToolGroup::Read,
                 "Lists a folder: paths sorted by name, folders with a trailing slash, files with \

@@ -4,7 +4,6 @@
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::memory::{MemoryFact, MemoryStatus};
@@ -24,7 +23,8 @@ const SHOWN_MAX: usize = 200;
 
 pub(crate) struct ListMemorySourceNotes;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListMemorySourceNotesInput {}
 
@@ -36,7 +36,7 @@ impl ActionTool for ListMemorySourceNotes {
         ToolSpec {
             deferred: true,
             parallel_safe: true,
-            ..tool_spec::<ListMemorySourceNotesInput>(
+            ..tool_spec(
                 "list_memory_source_notes",
                 ToolGroup::Vault,
                 "Lists notes that are marked as memory: how many of their statements the person \

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::skill::{SkillDraft, SkillLine, skill_md};
 use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
@@ -15,7 +14,8 @@ use crate::{run_blocking, text};
 
 pub(crate) struct ManageSkill;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 enum SkillAction {
     Create,
@@ -23,7 +23,8 @@ enum SkillAction {
     Delete,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     action: SkillAction,
@@ -48,7 +49,7 @@ impl ActionTool for ManageSkill {
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "manage_skill",
                 ToolGroup::Agent,
                 "Proposes a skill of your own, a change to one, or its removal. It has no effect \

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use weir_core::dynamic::{DeclaredEffects, ToolDefinition};
@@ -24,7 +23,8 @@ const CHECK_TIME: Duration = Duration::from_secs(15);
 
 pub(crate) struct ManageTool;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 enum ToolAction {
     Create,
@@ -34,7 +34,8 @@ enum ToolAction {
     Show,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     action: ToolAction,
@@ -65,7 +66,7 @@ impl ActionTool for ManageTool {
         ToolSpec {
             deferred: true,
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "manage_tool",
                 ToolGroup::Agent,
                 "Makes a tool of your own from JavaScript, changes or removes one, lists or shows \

@@ -2,7 +2,6 @@
 //! whose words it counts as, is decided by the engine, never here.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::governance::label::Label;
 use weir_core::ids::MemoryId;
@@ -17,7 +16,8 @@ const SUMMARY_CHARACTERS_MAX: usize = 80;
 
 pub(crate) struct MarkForMemory;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// One or two sentences.
@@ -35,7 +35,8 @@ pub(crate) struct Input {
 
 // The kinds of `MemoryKind`, without descriptions: every byte is sent with each request, and a doc
 // comment here would be.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MemoryFactKind {
     Identity,
@@ -64,7 +65,7 @@ impl ActionTool for MarkForMemory {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "mark_for_memory",
                 ToolGroup::Agent,
                 "Keeps a fact for later sessions about the person, their wishes, this workspace or \

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::governance::Permit;
@@ -28,7 +27,8 @@ use crate::{run_blocking, text};
 /// Most facts that one call proposes.
 const FACTS_MAX: usize = 30;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MarkNoteAsMemorySourceInput {
     /// The note; `.md` may be left out.
@@ -50,7 +50,7 @@ pub(crate) fn mark_note_tool() -> Arc<dyn BuiltInTool> {
     let spec = ToolSpec {
         deferred: true,
         keeps_result: true,
-        ..tool_spec::<MarkNoteAsMemorySourceInput>(
+        ..tool_spec(
             "mark_note_as_memory_source",
             ToolGroup::Edit,
             "Marks a note as memory: its statements are proposed to the person as facts for later \

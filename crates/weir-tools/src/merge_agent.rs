@@ -5,7 +5,6 @@
 //! changed the same lines nothing is changed at all.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
 use weir_engine::divergence::{DivergenceConflict, merge_divergence};
@@ -18,7 +17,8 @@ use crate::text;
 
 pub(crate) struct MergeAgent;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The agent's session, as its result names it.

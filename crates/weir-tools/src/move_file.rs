@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, FileState, PathAccess, PathEffect, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, FileContent, ToolContext};
@@ -16,7 +15,8 @@ use crate::{delete_file, run_blocking, text, vault, vault_links};
 
 pub(crate) struct MoveFile;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// What to move: a file or folder.
@@ -35,7 +35,7 @@ impl EditTool for MoveFile {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "move_file",
                 ToolGroup::Edit,
                 "Moves or renames a file or a folder with all in it; in a vault, links follow. \

@@ -5,7 +5,6 @@
 //! the workspace (`merge_agent`).
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{AgentTask, CallPlan, ToolContext};
@@ -21,7 +20,8 @@ const TIMEOUT_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
 
 pub(crate) struct NewTask;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// All it must know.
@@ -50,7 +50,7 @@ impl ActionTool for NewTask {
         ToolSpec {
             parallel_safe: true,
             timeout_ms: Some(TIMEOUT_MS),
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "new_task",
                 ToolGroup::Agent,
                 "Gives an agent a task; several in one reply run at once.",

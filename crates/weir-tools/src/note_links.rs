@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::tool::{PathAccess, PathEffect, PathPlace};
 use weir_engine::ports::FileContent;
@@ -22,7 +21,8 @@ const NOTES_READ_MAX: usize = 20;
 const NOTE_READ_BYTES_MAX: u64 = 1 << 20;
 
 /// A link that stands in a note.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 pub struct FileLink {
     /// Its first byte in the text.
     pub start: usize,
@@ -43,7 +43,8 @@ pub struct FileLink {
 }
 
 /// How a link is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FileLinkKind {
     /// `[[target|text]]`
@@ -53,7 +54,8 @@ pub enum FileLinkKind {
 }
 
 /// Where a link leads.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schema"), derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum FileLinkTarget {
     /// That is not known: the vault is still being looked over, or cannot be.

@@ -1,7 +1,6 @@
 //! What the tools that make documents share: the files that go in are read, the document is made by
 //! the confined reader, and what it became is planned as a change of one file.
 
-use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -21,11 +20,12 @@ const FILES_MAX: usize = 100;
 
 /// Where a document goes, and its description beside it. Read in two steps, since a field that
 /// nobody knows must be refused and a flattened description would let it pass.
-#[derive(Debug, JsonSchema)]
+#[derive(Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct OfficeInput<D> {
     /// File to write, with its usual ending.
     pub(crate) path: String,
-    #[schemars(flatten)]
+    #[cfg_attr(test, schemars(flatten))]
     pub(crate) document: D,
 }
 

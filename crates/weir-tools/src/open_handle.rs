@@ -2,7 +2,6 @@
 //! the session, and their label comes with the call. Not here: what handles are.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::built_in::OPEN_HANDLE;
 use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
@@ -12,7 +11,8 @@ use crate::built::{ActionTool, tool_spec};
 
 pub(crate) struct OpenHandle;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The handle, as it stands in a result: {{h12}}, {{h12/0/body}}.
@@ -26,7 +26,7 @@ impl ActionTool for OpenHandle {
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 OPEN_HANDLE,
                 ToolGroup::Agent,
                 "Puts the words of a handle into the context. Only where you must read them: from then \

@@ -77,7 +77,7 @@ pub fn read_file_page(
     limit: usize,
 ) -> Result<FilePage, String> {
     let mut reader = BufReader::with_capacity(piece, bytes);
-    let page = pager::read_page(&mut reader, offset, limit, &CancellationToken::new())
+    let page = pager::read_stored_page(&mut reader, offset, limit, &CancellationToken::new())
         .map_err(|why| why.to_string())?;
     let text = pager::render_page(&page, "file", bytes.len() as u64, offset)?;
     let lines = if page.first == 0 { 0 } else { page.last + 1 - page.first };

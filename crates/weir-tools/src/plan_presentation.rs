@@ -1,7 +1,6 @@
 //! `plan_presentation`: what a presentation would be, slide by slide, before it is made.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -16,13 +15,14 @@ use crate::text;
 
 pub(crate) struct PlanPresentation;
 
-#[derive(Debug, JsonSchema)]
+#[derive(Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Input {
     /// Who will see it.
     audience: Option<String>,
     /// What they should know or do afterwards.
     goal: Option<String>,
-    #[schemars(flatten)]
+    #[cfg_attr(test, schemars(flatten))]
     deck: SlideDeck,
 }
 
@@ -46,7 +46,7 @@ impl ActionTool for PlanPresentation {
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "plan_presentation",
                 ToolGroup::Read,
                 "Shows the outline that create_pptx would make of the same slides: layouts, what \

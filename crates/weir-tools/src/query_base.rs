@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, PathAccess, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -21,7 +20,8 @@ const ROWS_MAX: usize = 2_000;
 pub(crate) struct QueryBase;
 
 /// How rows are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RowFormat {
     /// A Markdown table.
@@ -31,7 +31,8 @@ pub(crate) enum RowFormat {
     Json,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The `.base` file.
@@ -57,7 +58,7 @@ impl ActionTool for QueryBase {
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "query_base",
                 ToolGroup::Vault,
                 "Works out a view of an Obsidian .base file over the vault: filters, formulas, \

@@ -3,7 +3,6 @@
 //! what was said, which `recall` finds.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
@@ -22,7 +21,8 @@ const ALL_CHARACTERS_MAX: usize = 24_000;
 pub(crate) struct ReadAgentLogs;
 
 // Without descriptions: the words say it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 enum LogSubject {
     #[default]
@@ -34,7 +34,8 @@ enum LogSubject {
     Agents,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadAgentLogsInput {
     /// `errors`: failures, denials, limits and alerts of all kinds.

@@ -1,7 +1,6 @@
 //! `read_checkpoint`: a file as a snapshot holds it.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, FileContent, ToolContext};
@@ -11,7 +10,8 @@ use crate::{checkpoint, pager, run_blocking, text};
 
 pub(crate) struct ReadCheckpoint;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Its name, or the beginning of it.

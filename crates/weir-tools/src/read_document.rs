@@ -1,7 +1,6 @@
 //! `read_document`: documents of many formats as Markdown, page by page.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::document::{DocumentPage, DocumentRequest, DocumentResult};
 use weir_core::tool::{Effects, PathAccess, RawResult, ToolGroup, ToolSpec};
@@ -14,7 +13,8 @@ use crate::{run_blocking, text};
 
 pub(crate) struct ReadDocument;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Path in the workspace.
@@ -48,7 +48,7 @@ impl ActionTool for ReadDocument {
             deferred: true,
             parallel_safe: true,
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "read_document",
                 ToolGroup::Read,
                 "Reads PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, RTF, HTML, CSV, IPYNB, EML as \

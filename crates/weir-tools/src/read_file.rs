@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader, Read};
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, PathAccess, PathEffect, RawResult, ToolGroup, ToolSpec};
 use weir_engine::attach::{Attachment, FILE_BYTES_MAX};
@@ -17,7 +16,8 @@ use crate::{pager, result_file, run_blocking, text};
 
 pub(crate) struct ReadFile;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Path in the workspace.

@@ -2,7 +2,6 @@
 //! their prompts. Calls no tool of theirs.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::tool::{EffectClass, Effects, QueryEffect, RawResult, ToolGroup, ToolSpec};
@@ -13,7 +12,8 @@ use crate::text;
 
 pub(crate) struct ReadMcpTool;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The server; none: all of them are listed.
@@ -62,7 +62,7 @@ impl ActionTool for ReadMcpTool {
         ToolSpec {
             deferred: true,
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "read_mcp_tool",
                 ToolGroup::Mcp,
                 "Lists MCP servers and what each offers, shows a tool's schema, reads a resource or \

@@ -1,7 +1,6 @@
 //! `read_shell_output`: what a background job has printed, and whether it still runs.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -14,7 +13,8 @@ const OUTPUT_BYTES_MAX: usize = 30_000;
 
 pub(crate) struct ReadShellOutput;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// As `j1`.
@@ -34,7 +34,7 @@ impl ActionTool for ReadShellOutput {
             parallel_safe: true,
             poll: true,
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "read_shell_output",
                 ToolGroup::Skill,
                 "Reads output of a background job (up to 30 kB) and tells whether it runs; without \

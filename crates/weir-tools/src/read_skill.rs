@@ -1,7 +1,6 @@
 //! `read_skill`: the instructions of a skill, which bind from then on, or another file of it.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
@@ -15,7 +14,8 @@ const FILE_CHARACTERS_MAX: usize = 20_000;
 
 pub(crate) struct ReadSkill;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     name: String,
@@ -35,7 +35,7 @@ impl ActionTool for ReadSkill {
         ToolSpec {
             parallel_safe: true,
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "read_skill",
                 ToolGroup::Agent,
                 "Reads a skill. Its instructions bind you from then on, for this task.",

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::ids::{CallId, Timestamp};
 use weir_core::tool::{Effects, RawResult, ResultEffect, ToolGroup, ToolSpec};
@@ -24,7 +23,8 @@ const SUMMARY_CHARACTERS_MAX: usize = 60;
 
 pub(crate) struct Recall;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// None: the newest.
@@ -48,7 +48,8 @@ pub(crate) struct Input {
     limit: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RecallKind {
     Person,
@@ -79,7 +80,7 @@ impl ActionTool for Recall {
         ToolSpec {
             parallel_safe: true,
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "recall",
                 ToolGroup::Vault,
                 "Finds what was said and done earlier in this session and is out of view.",

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::governance::label::Label;
 use weir_core::memory::MemoryFact;
@@ -22,7 +21,8 @@ const SUMMARY_CHARACTERS_MAX: usize = 60;
 
 pub(crate) struct RecallMemory;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// None: all facts.
@@ -43,7 +43,7 @@ impl ActionTool for RecallMemory {
         ToolSpec {
             parallel_safe: true,
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "recall_memory",
                 ToolGroup::Vault,
                 "Searches facts kept from earlier sessions.",

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::record::sha256_hex;
 use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
@@ -19,7 +18,8 @@ use crate::{text, vault};
 
 pub(crate) struct RenameHeading;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Path, title or alias of the note.
@@ -42,7 +42,7 @@ impl EditTool for RenameHeading {
         ToolSpec {
             keeps_result: true,
             deferred: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "rename_heading",
                 ToolGroup::Edit,
                 "Renames a heading of a note, or an alias, and rewrites every link of the vault \

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::governance::label::Label;
 use weir_core::sorting::sort_stably_by_key;
@@ -22,7 +21,8 @@ const TOLD_MAX: usize = 8;
 
 pub(crate) struct ResolveCapabilityGap;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// What you would need to do, in a few words.
@@ -45,7 +45,7 @@ impl ActionTool for ResolveCapabilityGap {
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "resolve_capability_gap",
                 ToolGroup::Skill,
                 "Looks for something that could do what you cannot: tools, plugins, skills, \

@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, FileState, PathAccess, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, FileContent, SnapshotEntry, ToolContext};
@@ -21,7 +20,8 @@ const PATHS_SHOWN: usize = 20;
 
 pub(crate) struct RestoreCheckpoint;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Its name, or the beginning of it.

@@ -2,7 +2,6 @@
 //! (U7). Not here: its steps, which the session judges and the engine makes, and the engine of scripts.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ProgramTask, ToolContext};
@@ -17,7 +16,8 @@ const CODE_BYTES_MAX: usize = 64 << 10;
 
 pub(crate) struct RunProgram;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The body of an async JavaScript function; what it returns is the result.
@@ -32,7 +32,7 @@ impl ActionTool for RunProgram {
         ToolSpec {
             deferred: true,
             timeout_ms: Some(TIME_MS),
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 weir_core::tool::built_in::PROGRAM_RUNNER,
                 ToolGroup::Skill,
                 "Runs a JavaScript program that calls your tools: one call instead of many, for \

@@ -1,7 +1,6 @@
 //! `run_shell`: a command line, in the foreground or as a job.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::message::MessageBlock;
 use weir_core::profile::PermissionMode;
@@ -26,7 +25,8 @@ const COMMAND_BYTES_MAX: usize = 100_000;
 
 pub(crate) struct RunShell;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// No standard input.

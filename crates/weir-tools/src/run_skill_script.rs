@@ -2,7 +2,6 @@
 //! confined, checkpointed; only where its line comes from differs from `run_shell`.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, CommandCall, ToolContext};
@@ -12,7 +11,8 @@ use crate::{named_command, run_shell, text};
 
 pub(crate) struct RunSkillScript;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     name: String,
@@ -32,7 +32,7 @@ impl ActionTool for RunSkillScript {
     fn spec() -> ToolSpec {
         ToolSpec {
             timeout_ms: Some(run_shell::TIMEOUT_SECONDS_MAX * 1_000),
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "run_skill_script",
                 ToolGroup::Skill,
                 "Runs a script of a skill in the workspace, in the sandbox, as run_shell would.",

@@ -1,7 +1,6 @@
 //! `search_by_tag`: notes by their tags, those of the text and those of the properties.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -20,7 +19,8 @@ const NOTES_MAX: usize = 1_000;
 
 pub(crate) struct SearchByTag;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Tags that a note must have, all of them. `book` also means `book/novel`.
@@ -44,7 +44,7 @@ impl ActionTool for SearchByTag {
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "search_by_tag",
                 ToolGroup::Vault,
                 "Finds notes by tags, inline and in properties, nested ones included, whatever \

@@ -20,7 +20,8 @@ const URL_BYTES_MAX: usize = 2_000;
 const REFUSAL_CHARACTERS_MAX: usize = 300;
 
 /// How new pages must be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum PageAge {
     Day,

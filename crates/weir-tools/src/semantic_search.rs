@@ -4,7 +4,6 @@
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, PathAccess, RawResult, ResultEffect, ToolGroup, ToolSpec};
 use weir_core::view::plain::visible_text;
@@ -24,7 +23,8 @@ const SUMMARY_CHARACTERS_MAX: usize = 80;
 
 pub(crate) struct SemanticSearch;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// A question or words.
@@ -45,7 +45,7 @@ impl ActionTool for SemanticSearch {
         ToolSpec {
             deferred: true,
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "semantic_search",
                 ToolGroup::Vault,
                 "Finds passages of notes and text files by meaning: related words, headings, links.",

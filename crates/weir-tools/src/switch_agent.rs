@@ -4,7 +4,6 @@
 //! business, and making the switch is the session's.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{AgentControl, EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ProfileLine, ToolContext};
@@ -16,7 +15,8 @@ const REASON_CHARACTERS_MAX: usize = 500;
 
 pub(crate) struct SwitchAgent;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Its name.
@@ -32,7 +32,7 @@ impl ActionTool for SwitchAgent {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "switch_agent",
                 ToolGroup::Agent,
                 "Goes on with another profile (role, tools, limits) from your next turn on. One \

@@ -2,7 +2,6 @@
 //! theirs, and only they forget them.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::memory::MemoryStatus;
 use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
@@ -19,7 +18,8 @@ use crate::text;
 
 pub(crate) struct UnmarkNoteAsMemorySource;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UnmarkNoteAsMemorySourceInput {
     /// The note; `.md` may be left out.
@@ -34,7 +34,7 @@ impl EditTool for UnmarkNoteAsMemorySource {
         ToolSpec {
             deferred: true,
             keeps_result: true,
-            ..tool_spec::<UnmarkNoteAsMemorySourceInput>(
+            ..tool_spec(
                 "unmark_note_as_memory_source",
                 ToolGroup::Edit,
                 "Takes the mark of memory from a note. Facts that the person accepted stay theirs.",

@@ -1,7 +1,6 @@
 //! `update_base`: parts of an Obsidian base, without touching the others.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
@@ -15,7 +14,8 @@ use crate::draft::{self, PlanDraft, plan_blocking};
 
 pub(crate) struct UpdateBase;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The `.base` file.
@@ -42,7 +42,7 @@ impl EditTool for UpdateBase {
         ToolSpec {
             keeps_result: true,
             deferred: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "update_base",
                 ToolGroup::Edit,
                 "Changes parts of an Obsidian .base file; parts that are not named stay to the \

@@ -1,7 +1,6 @@
 //! `update_frontmatter`: properties of a note, without touching anything else in it.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
@@ -16,7 +15,8 @@ use crate::text;
 
 pub(crate) struct UpdateFrontmatter;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The note; `.md` may be left out.
@@ -39,7 +39,7 @@ impl EditTool for UpdateFrontmatter {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "update_frontmatter",
                 ToolGroup::Edit,
                 "Sets, removes and renames properties of a note: all of it or nothing. Everything \

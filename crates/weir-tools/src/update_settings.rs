@@ -3,7 +3,6 @@
 //! says (`weir_core::proposal`).
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::proposal::{SettingProposal, is_model_setting};
@@ -15,7 +14,8 @@ use crate::text;
 
 pub(crate) struct UpdateSettings;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateSettingsInput {
     /// Such as `limits.max_iterations`.
@@ -33,7 +33,7 @@ impl ActionTool for UpdateSettings {
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..tool_spec::<UpdateSettingsInput>(
+            ..tool_spec(
                 "update_settings",
                 ToolGroup::Agent,
                 "Proposes a setting to the person: limits, context, memory, recipes, time zone, a \

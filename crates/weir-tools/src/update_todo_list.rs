@@ -1,7 +1,6 @@
 //! `update_todo_list`: replaces the task list that the model and the person see.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{
     AgentControl, EffectClass, Effects, PlanItem, PlanStatus, RawResult, ToolGroup, ToolSpec,
@@ -15,21 +14,24 @@ const ITEM_CHARACTERS_MAX: usize = 300;
 
 pub(crate) struct UpdateTodoList;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The whole list, in order.
     items: Vec<TodoInput>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct TodoInput {
     text: String,
     status: TodoStatus,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum TodoStatus {
     Pending,
@@ -44,7 +46,7 @@ impl ActionTool for UpdateTodoList {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "update_todo_list",
                 ToolGroup::Agent,
                 "Replaces your task list, which you are shown at every turn. Use it for work of \

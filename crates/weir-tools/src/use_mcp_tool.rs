@@ -4,7 +4,6 @@
 //! (`weir_core::tool::foreign`), so what is here is reached only by arguments that name none.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
@@ -19,7 +18,8 @@ const UNUSABLE: &str = "name a server, one of its tools, and its arguments as an
 
 pub(crate) struct UseMcpTool;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "read from the reply, before there is a call; here is its schema")]
 pub(crate) struct Input {
@@ -39,7 +39,7 @@ impl ActionTool for UseMcpTool {
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..tool_spec::<Input>("use_mcp_tool", ToolGroup::Mcp, "Calls a tool of an MCP server.")
+            ..tool_spec("use_mcp_tool", ToolGroup::Mcp, "Calls a tool of an MCP server.")
         }
     }
 

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
@@ -23,7 +22,8 @@ const LOOKED_UP_MAX: usize = 100;
 
 pub(crate) struct VaultHealthCheck;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Most findings of each kind; default 20, at most 500.
@@ -39,7 +39,7 @@ impl ActionTool for VaultHealthCheck {
         ToolSpec {
             parallel_safe: true,
             deferred: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "vault_health_check",
                 ToolGroup::Vault,
                 "Finds what is out of order: broken links with the likeliest target, notes \

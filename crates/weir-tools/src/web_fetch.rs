@@ -2,7 +2,6 @@
 //! there are and who reads them (`fetched_document`).
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{EffectClass, Effects, HostEffect, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, FetchedPage, ToolContext, WebAddress};
@@ -22,7 +21,8 @@ const ERROR_CHARACTERS_MAX: usize = 1_000;
 
 pub(crate) struct WebFetch;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Address: http or https.
@@ -45,7 +45,7 @@ impl ActionTool for WebFetch {
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "web_fetch",
                 ToolGroup::Web,
                 "Fetches an address with GET: pages, documents (PDF, Office, feeds) as Markdown, \

@@ -5,7 +5,6 @@
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{
     EffectClass, Effects, HostEffect, QueryEffect, RawResult, ResultEffect, ToolGroup, ToolSpec,
@@ -41,7 +40,8 @@ const NO_ENGINE: &str = "no search engine is set up. A person names one in the u
 
 pub(crate) struct WebSearch;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// A few words.
@@ -65,7 +65,7 @@ impl ActionTool for WebSearch {
         ToolSpec {
             parallel_safe: true,
             timeout_ms: Some(SEARCH_TIME_MS),
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "web_search",
                 ToolGroup::Web,
                 "Searches the web: titles, addresses, passages. Read a page with web_fetch.",

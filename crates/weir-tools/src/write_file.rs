@@ -1,7 +1,6 @@
 //! `write_file`: the whole content of a new or existing file.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, FileContent, ToolContext};
@@ -14,7 +13,8 @@ use crate::{run_blocking, text};
 
 pub(crate) struct WriteFile;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// File to write.

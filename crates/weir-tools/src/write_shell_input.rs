@@ -1,7 +1,6 @@
 //! `write_shell_input`: text for a background job's standard input.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::tool::{EffectClass, Effects, FeedEffect, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, JobInfo, ToolContext};
@@ -12,7 +11,8 @@ use crate::text;
 
 pub(crate) struct WriteShellInput;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// As `j1`.
@@ -28,7 +28,7 @@ impl ActionTool for WriteShellInput {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "write_shell_input",
                 ToolGroup::Skill,
                 "Writes text to the standard input of a background job.",

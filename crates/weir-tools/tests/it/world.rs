@@ -156,6 +156,16 @@ pub(crate) struct FakeCheckpoints(Mutex<Vec<(CheckpointInfo, Vec<SnapshotEntry>)
 impl FakeCheckpoints {
     /// Adds a snapshot of one call; returns its name.
     pub(crate) fn add(&self, label: &str, entries: Vec<SnapshotEntry>) -> String {
+        self.add_of_session("s1", label, entries)
+    }
+
+    /// The same of a call of this session.
+    pub(crate) fn add_of_session(
+        &self,
+        session: &str,
+        label: &str,
+        entries: Vec<SnapshotEntry>,
+    ) -> String {
         let mut all = self.0.lock().expect("no panic");
         let id = format!("{:040x}", 0xabcd_0000_u64 + all.len() as u64);
         let id: String = id.chars().rev().collect();
@@ -169,7 +179,7 @@ impl FakeCheckpoints {
             .collect();
         let info = CheckpointInfo {
             id: CheckpointId::new(id.clone()),
-            session: SessionId::new("s1"),
+            session: SessionId::new(session),
             run: "r1".into(),
             call: Some(CallId(1 + u32::try_from(all.len()).expect("few"))),
             ts: Timestamp(1_700_000_000_000_000),

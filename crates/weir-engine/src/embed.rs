@@ -291,7 +291,7 @@ impl AgentBuilder {
             tools,
             deferred,
             limits: Limits { max_iterations, ..usual },
-            system: prompt::system_prompt(&base),
+            system: prompt::system_prompt(&base).into(),
             attended: self.attended,
             // Nothing of this session goes into others, and nothing of others into it.
             memory: MemoryPolicy { off: true, ..MemoryPolicy::default() },

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -67,14 +68,26 @@ impl Engine {
         options: &SessionOptions,
         glance: SceneRequest,
     ) -> PromptScene {
-        options.workspace.hold_rules(Arc::new(options.config.rules.clone()));
-        let lookout = SceneGatherer {
-            parts: self.parts.clone(),
-            options: Arc::new(options.scene.clone()),
-            workspace: options.workspace.clone(),
-            deeper: Arc::default(),
-        };
-        lookout.gather_scene(&options.config, glance).await
+        self.scene_for(options, glance).await
+    }
+
+    /// The same. Boxed as what begins a session: so it is compiled here, and not by each crate that awaits
+    /// it (Q23).
+    fn scene_for<'a>(
+        &'a self,
+        options: &'a SessionOptions,
+        glance: SceneRequest,
+    ) -> BoxFuture<'a, PromptScene> {
+        Box::pin(async move {
+            options.workspace.hold_rules(Arc::new(options.config.rules.clone()));
+            let lookout = SceneGatherer {
+                parts: self.parts.clone(),
+                options: Arc::new(options.scene.clone()),
+                workspace: options.workspace.clone(),
+                deeper: Arc::default(),
+            };
+            lookout.gather_scene(&options.config, glance).await
+        })
     }
 
     /// Begins a new session.
@@ -89,22 +102,24 @@ impl Engine {
         self.begin_session(id, None, options).await
     }
 
-    async fn begin_session(
+    fn begin_session(
         &self,
         id: SessionId,
         parent: Option<SessionId>,
         options: SessionOptions,
-    ) -> Result<SessionHandle, EngineError> {
-        let lease = self.parts.store.acquire_lease(&id, &self.parts.owner).await?;
-        if self.parts.store.session_meta(&id).await?.is_some_and(|meta| meta.facts > 0) {
-            self.parts.store.release_lease(&lease).await?;
-            return Err(EngineError::Session(format!("session {id} exists already")));
-        }
-        let mut start = SessionStart::new(self, lease, Session::new(id), None, &options);
-        let engine = self.parts.version.clone();
-        let config = Arc::new(options.config.clone());
-        start.record_command(self, SessionCommand::Open { engine, config, parent });
-        Ok(start.run(self, options))
+    ) -> BoxFuture<'_, Result<SessionHandle, EngineError>> {
+        Box::pin(async move {
+            let lease = self.parts.store.acquire_lease(&id, &self.parts.owner).await?;
+            if self.parts.store.session_meta(&id).await?.is_some_and(|meta| meta.facts > 0) {
+                self.parts.store.release_lease(&lease).await?;
+                return Err(EngineError::Session(format!("session {id} exists already")));
+            }
+            let mut start = SessionStart::new(self, lease, Session::new(id), None, &options);
+            let engine = self.parts.version.clone();
+            let config = Arc::new(options.config.clone());
+            start.record_command(self, SessionCommand::Open { engine, config, parent });
+            Ok(start.run(self, options))
+        })
     }
 
     /// Asks whether another process has a session, before anything is made ready for it (settings,
@@ -150,7 +165,16 @@ impl Engine {
         self.run_loaded(lease, loaded, options).await
     }
 
-    async fn run_loaded(
+    fn run_loaded(
+        &self,
+        lease: Lease,
+        loaded: Result<Loaded, EngineError>,
+        options: SessionOptions,
+    ) -> BoxFuture<'_, Result<SessionHandle, EngineError>> {
+        Box::pin(self.go_on_with(lease, loaded, options))
+    }
+
+    async fn go_on_with(
         &self,
         lease: Lease,
         loaded: Result<Loaded, EngineError>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use weir_core::event::Event;
 use weir_core::governance::trail::LINK_BITS_MAX;
 use weir_core::ids::{ApprovalId, BlobId, QuestionId, Seq, SessionId};
@@ -22,6 +23,25 @@ impl Engine {
     /// # Errors
     /// There is no such session, it never was at rest, or the store refuses.
     pub async fn fork(
+        &self,
+        source: &SessionId,
+        fork: SessionId,
+        until: Option<Seq>,
+    ) -> Result<Seq, EngineError> {
+        self.begin_fork(source, fork, until).await
+    }
+
+    /// The same. Boxed: so it is compiled here, and not by each crate that awaits it (Q23).
+    fn begin_fork<'a>(
+        &'a self,
+        source: &'a SessionId,
+        fork: SessionId,
+        until: Option<Seq>,
+    ) -> BoxFuture<'a, Result<Seq, EngineError>> {
+        Box::pin(self.copy_facts(source, fork, until))
+    }
+
+    async fn copy_facts(
         &self,
         source: &SessionId,
         fork: SessionId,

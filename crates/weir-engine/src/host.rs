@@ -10,7 +10,7 @@
 //! follows for the face (the callers, by [`SessionAccess`]); what a command means (`weir-core`).
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::timeout;
 use weir_core::ids::SessionId;
@@ -35,6 +35,9 @@ pub use state::{ApprovalState, Resolution, SessionState, SessionView};
 pub use waits::{HEARD_WAIT, HOLDER_LOOK, REMOTE_WAIT, RUN_WAIT, SETTLE_WAIT, TAKE_UP_ATTEMPTS};
 
 use remote::Delivery;
+
+/// Whether a session's facts show what was looked for.
+type IsSettled<'a> = dyn Fn(&SessionState) -> bool + Send + Sync + 'a;
 
 /// How a caller finds and opens sessions in this process.
 pub trait SessionAccess: Sync {
@@ -205,25 +208,58 @@ impl<A: SessionAccess> SessionHost<A> {
         view: &mut SessionView,
         settled: impl Fn(&SessionState) -> Option<T> + Send + Sync,
     ) -> Result<TellOutcome<T>, A::Error> {
+        // What was found is laid aside here: all below is compiled once, whatever is looked for (Q23).
+        let seen = Mutex::new(None);
+        let is_settled = |state: &SessionState| {
+            let found = settled(state);
+            let is_there = found.is_some();
+            if is_there {
+                *seen.lock().unwrap_or_else(PoisonError::into_inner) = found;
+            }
+            is_there
+        };
+        let told = self.tell_until(sent, view, &is_settled).await?;
+        let found = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(match told {
+            TellOutcome::Found { at_rest, .. } => match found {
+                Some(found) => TellOutcome::Found { found, at_rest },
+                // There is no such case: it was seen.
+                None => TellOutcome::TakenIn,
+            },
+            TellOutcome::TakenIn => TellOutcome::TakenIn,
+            TellOutcome::Refused(why) => TellOutcome::Refused(why),
+            TellOutcome::InUse => TellOutcome::InUse,
+            TellOutcome::Waits(holder) => TellOutcome::Waits(holder),
+            TellOutcome::Restless => TellOutcome::Restless,
+        })
+    }
+
+    /// The same, until it is settled.
+    async fn tell_until(
+        &self,
+        sent: &SentCommand,
+        view: &mut SessionView,
+        is_settled: &IsSettled<'_>,
+    ) -> Result<TellOutcome<()>, A::Error> {
         let top = family::root_session(&sent.session);
         for _ in 0..TAKE_UP_ATTEMPTS {
-            if let Some(found) = view.read_state(&settled) {
-                return Ok(TellOutcome::Found { found, at_rest: false });
+            if view.read_state(is_settled) {
+                return Ok(TellOutcome::Found { found: (), at_rest: false });
             }
             let told = match self.find_place(&top, &sent.command).await? {
                 SessionPlace::Here(live) if top == sent.session || asks_above(&live, sent) => {
                     *view = SessionView::Live(live.clone());
-                    self.tell_live(&live, sent, view, &settled).await?
+                    self.tell_live(&live, sent, view, is_settled).await?
                 }
                 // A sub-agent runs with the session above it and reads its own letters.
                 SessionPlace::Here(live) => {
                     let holder = format!("session {}", live.id());
-                    self.tell_remote(holder, sent, view, &settled).await?
+                    self.tell_remote(holder, sent, view, is_settled).await?
                 }
                 SessionPlace::Elsewhere(holder) => {
-                    self.tell_remote(holder, sent, view, &settled).await?
+                    self.tell_remote(holder, sent, view, is_settled).await?
                 }
-                SessionPlace::Nowhere => self.tell_offline(sent, view, &settled).await?,
+                SessionPlace::Nowhere => self.tell_offline(sent, view, is_settled).await?,
             };
             if let Some(told) = told {
                 return Ok(told);
@@ -248,13 +284,13 @@ impl<A: SessionAccess> SessionHost<A> {
     }
 
     /// To the loop in this process. `None`: the session went down meanwhile.
-    async fn tell_live<T>(
+    async fn tell_live(
         &self,
         live: &Arc<LiveSession>,
         sent: &SentCommand,
         view: &mut SessionView,
-        settled: &(impl Fn(&SessionState) -> Option<T> + Sync),
-    ) -> Result<Option<TellOutcome<T>>, A::Error> {
+        is_settled: &IsSettled<'_>,
+    ) -> Result<Option<TellOutcome<()>>, A::Error> {
         let (otherwise, wait) =
             match live.handle().tell_session(&sent.by, sent.command.clone()).await {
                 Err(EngineError::Stopped) => {
@@ -271,25 +307,26 @@ impl<A: SessionAccess> SessionHost<A> {
                 }
                 Err(error) => return Err(error.into()),
             };
-        let mut found = live.wait_until(wait, settled).await;
-        if found.is_none() && live.is_over() {
+        let seen = live.wait_until(wait, |state| is_settled(state).then_some(())).await;
+        let mut is_found = seen.is_some();
+        if !is_found && live.is_over() {
             view.catch_up(self.parts.store.as_ref()).await?;
-            found = view.read_state(settled);
+            is_found = view.read_state(is_settled);
         }
-        Ok(Some(match found {
-            Some(found) => TellOutcome::Found { found, at_rest: false },
-            None => otherwise,
+        Ok(Some(match is_found {
+            true => TellOutcome::Found { found: (), at_rest: false },
+            false => otherwise,
         }))
     }
 
     /// To another process. `None`: nobody has the session any more.
-    async fn tell_remote<T>(
+    async fn tell_remote(
         &self,
         holder: String,
         sent: &SentCommand,
         view: &mut SessionView,
-        settled: &(impl Fn(&SessionState) -> Option<T> + Sync),
-    ) -> Result<Option<TellOutcome<T>>, A::Error> {
+        is_settled: &IsSettled<'_>,
+    ) -> Result<Option<TellOutcome<()>>, A::Error> {
         if !per_command::goes_by_letter(&sent.command) {
             // It counts between runs only: the session is asked for, and told here.
             return Ok(match self.release_session(&sent.session, &sent.by).await? {
@@ -298,8 +335,8 @@ impl<A: SessionAccess> SessionHost<A> {
                 Released::Kept(_) => Some(TellOutcome::Waits(holder)),
             });
         }
-        Ok(match remote::deliver_letter(&self.parts, sent, view, settled).await? {
-            Delivery::Settled(found) => Some(TellOutcome::Found { found, at_rest: false }),
+        Ok(match remote::deliver_letter(&self.parts, sent, view, is_settled).await? {
+            Delivery::Settled => Some(TellOutcome::Found { found: (), at_rest: false }),
             Delivery::Refused => Some(TellOutcome::Refused(format!("{holder} did not take it"))),
             Delivery::Free => None,
             Delivery::Late => Some(TellOutcome::Waits(holder)),
@@ -307,24 +344,24 @@ impl<A: SessionAccess> SessionHost<A> {
     }
 
     /// Into the journal. `None`: somebody took the session first.
-    async fn tell_offline<T>(
+    async fn tell_offline(
         &self,
         sent: &SentCommand,
         view: &mut SessionView,
-        settled: &(impl Fn(&SessionState) -> Option<T> + Sync),
-    ) -> Result<Option<TellOutcome<T>>, A::Error> {
+        is_settled: &IsSettled<'_>,
+    ) -> Result<Option<TellOutcome<()>>, A::Error> {
         let otherwise = match offline::write_command(&self.parts, sent).await {
             Ok(()) => TellOutcome::TakenIn,
             Err(EngineError::Refused(why)) => TellOutcome::Refused(why),
             Err(EngineError::Store(StoreError::Held { holder, .. })) => {
-                return self.tell_remote(holder, sent, view, settled).await;
+                return self.tell_remote(holder, sent, view, is_settled).await;
             }
             Err(error) => return Err(error.into()),
         };
         view.catch_up(self.parts.store.as_ref()).await?;
-        Ok(Some(match view.read_state(settled) {
-            Some(found) => TellOutcome::Found { found, at_rest: true },
-            None => otherwise,
+        Ok(Some(match view.read_state(is_settled) {
+            true => TellOutcome::Found { found: (), at_rest: true },
+            false => otherwise,
         }))
     }
 
@@ -347,9 +384,9 @@ impl<A: SessionAccess> SessionHost<A> {
         };
         let (session, by, command) = (id.clone(), by.to_owned(), PersonCommand::Yield);
         let sent = SentCommand { session, by, command };
-        let never = |_: &SessionState| None::<()>;
+        let never = |_: &SessionState| false;
         Ok(match remote::deliver_letter(&self.parts, &sent, &mut view, &never).await? {
-            Delivery::Free | Delivery::Settled(()) => Released::Free,
+            Delivery::Free | Delivery::Settled => Released::Free,
             Delivery::Refused | Delivery::Late => Released::Kept(holder),
         })
     }

@@ -156,6 +156,11 @@ struct PendingSignal {
 struct PendingSignals(VecDeque<PendingSignal>);
 
 impl PendingSignals {
+    /// Whether a signal is here whose place is between the fact `seen` and the one after it.
+    fn has_after(&self, seen: Seq) -> bool {
+        self.0.iter().any(|signal| signal.after == seen)
+    }
+
     /// Takes the next signal if its place is between the fact `seen` and the one after it, and the byte
     /// with which it begins. A signal comes after the facts that were published before it and before
     /// those after.
@@ -469,6 +474,23 @@ impl UpdateSubscription {
                 }
             }
         }
+    }
+
+    /// Resolves when [`UpdateSubscription::next`] has something to give or to read, and takes nothing: what
+    /// streams until it is taken is joined to what waits. Giving up waiting loses nothing.
+    pub async fn wait_for_update(&mut self) {
+        while self.behind.is_empty() && !self.has_update() {
+            // What came since it was looked at has left its mark here.
+            self.reader.wake.notified().await;
+        }
+    }
+
+    fn has_update(&self) -> bool {
+        if lock_mutex(&self.reader.signals).has_after(self.seen) {
+            return true;
+        }
+        let state = lock_mutex(&self.hub.state);
+        self.seen < state.published || state.closed
     }
 
     /// What was published is not there any more: asking again would never end.

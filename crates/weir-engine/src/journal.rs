@@ -6,6 +6,7 @@
 
 use std::ops::ControlFlow;
 
+use futures::future::BoxFuture;
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::record::{GENESIS, Record, verify_chain};
@@ -15,8 +16,8 @@ use crate::error::EngineError;
 use crate::ports::{PublishedFact, Store, StoreError, fact_of};
 use crate::snapshots::find_snapshot;
 
-/// Records read at once.
-const READ_BATCH: usize = 4_096;
+/// Records read at once: all of them are in memory together, beside what is made of them (Q5, Q21).
+const READ_BATCH: usize = 512;
 
 /// A session folded from its journal.
 pub struct Loaded {
@@ -40,7 +41,7 @@ pub struct Loaded {
 /// # Errors
 /// There is none, or it cannot be read.
 pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineError> {
-    load_if_any(store, id).await?.ok_or_else(|| no_such_session(id))
+    load_from_fold(store, id).await?.ok_or_else(|| no_such_session(id))
 }
 
 /// The same; `None`: there is no such session.
@@ -48,18 +49,28 @@ pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineErr
 /// # Errors
 /// It cannot be read.
 pub async fn load_if_any(store: &dyn Store, id: &SessionId) -> Result<Option<Loaded>, EngineError> {
-    let Some((session, last)) = find_snapshot(store, id).await? else {
-        return fold_if_any(store, id).await;
-    };
-    let first = store.read_records(id, 1, 1).await?;
-    let opened = first.first().map(fact_of).transpose()?;
-    let mut loaded = Loaded::from_fold(session);
-    if let Some(fact) = opened {
-        loaded.note_opening(&fact);
-    }
-    (loaded.snapshot, loaded.last) = (last.seq, Some(last));
-    loaded.fold_rest(store).await?;
-    Ok(Some(loaded))
+    load_from_fold(store, id).await
+}
+
+/// The same. Boxed: so it is compiled here, and not by each crate that awaits it (Q23).
+fn load_from_fold<'a>(
+    store: &'a dyn Store,
+    id: &'a SessionId,
+) -> BoxFuture<'a, Result<Option<Loaded>, EngineError>> {
+    Box::pin(async move {
+        let Some((session, last)) = find_snapshot(store, id).await? else {
+            return fold_if_any(store, id).await;
+        };
+        let first = store.read_records(id, 1, 1).await?;
+        let opened = first.first().map(fact_of).transpose()?;
+        let mut loaded = Loaded::from_fold(session);
+        if let Some(fact) = opened {
+            loaded.note_opening(&fact);
+        }
+        (loaded.snapshot, loaded.last) = (last.seq, Some(last));
+        loaded.fold_rest(store).await?;
+        Ok(Some(loaded))
+    })
 }
 
 /// Folds the whole journal of `id`, fact by fact.
@@ -124,21 +135,23 @@ impl Loaded {
     }
 
     /// Folds the facts that the journal has beyond the fold.
-    async fn fold_rest(&mut self, store: &dyn Store) -> Result<(), EngineError> {
-        loop {
-            let from = self.session.fact_count() + 1;
-            let records = store.read_records(self.session.id(), from, READ_BATCH).await?;
-            for record in &records {
-                let fact = fact_of(record)?;
-                self.note_opening(&fact);
-                self.session.apply(fact.ts, &fact.event);
+    fn fold_rest<'a>(&'a mut self, store: &'a dyn Store) -> BoxFuture<'a, Result<(), EngineError>> {
+        Box::pin(async move {
+            loop {
+                let from = self.session.fact_count() + 1;
+                let records = store.read_records(self.session.id(), from, READ_BATCH).await?;
+                for record in &records {
+                    let fact = fact_of(record)?;
+                    self.note_opening(&fact);
+                    self.session.apply(fact.ts, &fact.event);
+                }
+                let done = records.len() < READ_BATCH;
+                self.last = records.into_iter().last().or(self.last.take());
+                if done {
+                    return Ok(());
+                }
             }
-            let done = records.len() < READ_BATCH;
-            self.last = records.into_iter().last().or(self.last.take());
-            if done {
-                return Ok(());
-            }
-        }
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use weir_core::input::{SessionCommand, SessionInput};
 use weir_core::session::Session;
 
 use crate::engine::{EngineError, Loaded, load};
-use crate::ledger::JournalWriter;
+use crate::ledger::{FactBatch, JournalWriter};
 use crate::ports::{FileMark, Lease, LeaseOwner, Store};
 
 /// A session that nobody runs, held so that nobody does meanwhile. Give it back with
@@ -65,6 +65,19 @@ impl SessionPen {
         now: Timestamp,
         command: SessionCommand,
     ) -> Result<(), EngineError> {
+        let batch = self.batch_of_command(now, command)?;
+        batch.write_to_store(self.store.as_ref()).await.0?;
+        self.ledger.confirm_batch();
+        Ok(())
+    }
+
+    /// The fact of a command, to be written. Beside the async function, which is compiled anew by each crate
+    /// that awaits it (Q23).
+    fn batch_of_command(
+        &mut self,
+        now: Timestamp,
+        command: SessionCommand,
+    ) -> Result<FactBatch, EngineError> {
         let now = now.max(self.session.last_fact_time());
         let facts = self.session.clone().handle(now, SessionInput::Command(command));
         let Some(fact) = facts.into_iter().next() else {
@@ -72,10 +85,7 @@ impl SessionPen {
         };
         self.session.apply(now, &fact);
         self.ledger.push(&self.session, now, vec![fact]);
-        let batch = self.ledger.take_batch(&self.session, Vec::new());
-        batch.write_to_store(self.store.as_ref()).await.0?;
-        self.ledger.confirm_batch();
-        Ok(())
+        Ok(self.ledger.take_batch(&self.session, Vec::new()))
     }
 
     /// Marks files as foreign that this session's own calls did not write (Z1); durable when it returns, so

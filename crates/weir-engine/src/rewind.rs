@@ -5,6 +5,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use futures::future::BoxFuture;
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::sorting::sort_stably_by_key;
@@ -39,6 +40,25 @@ pub async fn session_checkpoints(
     folder: &Path,
     session: &SessionId,
 ) -> Result<Vec<CheckpointInfo>, EngineError> {
+    family_checkpoints(store, checkpoints, folder, session).await
+}
+
+/// The same. Boxed: so it is compiled here, and not by each crate that awaits it (Q23).
+fn family_checkpoints<'a>(
+    store: &'a dyn Store,
+    checkpoints: &'a dyn Checkpoints,
+    folder: &'a Path,
+    session: &'a SessionId,
+) -> BoxFuture<'a, Result<Vec<CheckpointInfo>, EngineError>> {
+    Box::pin(list_family_checkpoints(store, checkpoints, folder, session))
+}
+
+async fn list_family_checkpoints(
+    store: &dyn Store,
+    checkpoints: &dyn Checkpoints,
+    folder: &Path,
+    session: &SessionId,
+) -> Result<Vec<CheckpointInfo>, EngineError> {
     let of = |id: &SessionId| CheckpointFilter { session: Some(id.clone()), limit: None };
     let mut all = checkpoints.list(folder, &of(session)).await?;
     for member in family::list_sub_agents(store, session).await? {
@@ -67,7 +87,7 @@ pub async fn changes_since(
     let said = input_at(store, session, before).await?.ok_or_else(none)?;
     let later = |info: &CheckpointInfo| info.ts >= said.0;
     let mut since = ChangesSince::default();
-    let own = session_checkpoints(store, checkpoints, folder, session).await?;
+    let own = family_checkpoints(store, checkpoints, folder, session).await?;
     since.changes.extend(own.into_iter().filter(later));
     let mut at = session.clone();
     for depth in 0.. {
@@ -84,7 +104,7 @@ pub async fn changes_since(
             break;
         }
         let before = since.changes.len();
-        let found = session_checkpoints(store, checkpoints, folder, &original).await?;
+        let found = family_checkpoints(store, checkpoints, folder, &original).await?;
         since.changes.extend(found.into_iter().filter(later));
         if since.changes.len() > before {
             since.originals.push(original.clone());

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use weir_core::event::{CancelCause, CheckpointRestored, Decision, InputAddition};
@@ -81,15 +82,22 @@ impl SessionHandle {
     /// # Errors
     /// The session has stopped, the store refused, or the command answers nothing that is open.
     pub async fn send_command(&self, command: SessionCommand) -> Result<(), EngineError> {
-        let (done, answered) = oneshot::channel();
-        let message = LoopMessage::Command(Box::new(command), done);
-        self.sender.send(message).await.map_err(|_| self.hub.silence_reason())?;
-        let answer = tokio::select! {
-            biased;
-            answer = answered => answer.ok(),
-            () = self.silence_after_its_end() => None,
-        };
-        answer.ok_or_else(|| self.hub.silence_reason())?
+        self.ask_loop(command).await
+    }
+
+    /// The same. Boxed, as what people do: so it is compiled here, and not by each crate that awaits it (Q23).
+    fn ask_loop(&self, command: SessionCommand) -> BoxFuture<'_, Result<(), EngineError>> {
+        Box::pin(async move {
+            let (done, answered) = oneshot::channel();
+            let message = LoopMessage::Command(Box::new(command), done);
+            self.sender.send(message).await.map_err(|_| self.hub.silence_reason())?;
+            let answer = tokio::select! {
+                biased;
+                answer = answered => answer.ok(),
+                () = self.silence_after_its_end() => None,
+            };
+            answer.ok_or_else(|| self.hub.silence_reason())?
+        })
     }
 
     /// Returns a while after nobody reads commands any more. A command that is sent just while its
@@ -118,27 +126,38 @@ impl SessionHandle {
     /// # Errors
     /// As [`SessionHandle::send_command`]; what is said cannot be used, or a hook refused it.
     pub async fn tell_session(&self, by: &str, command: PersonCommand) -> Result<(), EngineError> {
-        let command = match command {
-            PersonCommand::Say(mut message) => {
-                for blob in std::mem::take(&mut message.blobs) {
-                    let bytes = decode_blob(&blob);
-                    let bytes = bytes.map_err(|error| EngineError::Refused(error.to_string()))?;
-                    self.blobs.put(&self.id, bytes);
+        self.send_person_command(by, command).await
+    }
+
+    fn send_person_command<'a>(
+        &'a self,
+        by: &'a str,
+        command: PersonCommand,
+    ) -> BoxFuture<'a, Result<(), EngineError>> {
+        Box::pin(async move {
+            let command = match command {
+                PersonCommand::Say(mut message) => {
+                    for blob in std::mem::take(&mut message.blobs) {
+                        let bytes = decode_blob(&blob);
+                        let bytes =
+                            bytes.map_err(|error| EngineError::Refused(error.to_string()))?;
+                        self.blobs.put(&self.id, bytes);
+                    }
+                    message.added.extend(self.collect_added_text(&message.content).await?);
+                    PersonCommand::Say(message)
                 }
-                message.added.extend(self.collect_added_text(&message.content).await?);
-                PersonCommand::Say(message)
-            }
-            other => other,
-        };
-        self.send_command(command.sent_by(by)).await
+                other => other,
+            };
+            self.ask_loop(command.sent_by(by)).await
+        })
     }
 
     /// What goes with an input beside the person's words.
-    pub(crate) async fn collect_added_text(
-        &self,
-        content: &[MessageBlock],
-    ) -> Result<Vec<InputAddition>, EngineError> {
-        self.submit.collect_added_text(content).await
+    pub(crate) fn collect_added_text<'a>(
+        &'a self,
+        content: &'a [MessageBlock],
+    ) -> BoxFuture<'a, Result<Vec<InputAddition>, EngineError>> {
+        self.submit.collect_added_text(content)
     }
 
     /// Takes back a queued input.

@@ -71,7 +71,14 @@ async fn keep_snapshot(
 
 /// The fold that is kept of a session, with the record of its journal after which it was made; `None`:
 /// there is none that fits.
-pub(crate) async fn find_snapshot(
+pub(crate) fn find_snapshot<'a>(
+    store: &'a dyn Store,
+    id: &'a SessionId,
+) -> BoxFuture<'a, Result<Option<(Session, Record)>, StoreError>> {
+    Box::pin(read_snapshot(store, id))
+}
+
+async fn read_snapshot(
     store: &dyn Store,
     id: &SessionId,
 ) -> Result<Option<(Session, Record)>, StoreError> {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use weir_core::event::InputAddition;
 use weir_core::governance::label::Label;
 use weir_core::ids::SessionId;
@@ -32,7 +33,14 @@ impl InputSubmission {
     ///
     /// # Errors
     /// The command that it names cannot be used; a hook refused the input, with its words.
-    pub(crate) async fn collect_added_text(
+    pub(crate) fn collect_added_text<'a>(
+        &'a self,
+        content: &'a [MessageBlock],
+    ) -> BoxFuture<'a, Result<Vec<InputAddition>, EngineError>> {
+        Box::pin(self.gather_added_texts(content))
+    }
+
+    async fn gather_added_texts(
         &self,
         content: &[MessageBlock],
     ) -> Result<Vec<InputAddition>, EngineError> {

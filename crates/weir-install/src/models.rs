@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
+use serde::Deserialize as _;
 use weir_core::model::Thinking;
 use weir_core::record::sha256_hex;
 use weir_engine::ports::Model;
@@ -311,16 +313,11 @@ pub(crate) fn first_keyed_model(
 }
 
 /// The model when none is named: a key, then a local server, then an error that helps.
-async fn find_usable_model(cx: &InstallationContext) -> anyhow::Result<Arc<dyn Model>> {
-    let catalogue = load_catalogue(cx)?;
-    if let Some(first) = first_keyed_model(cx, catalogue)? {
-        return connect_resolved_model(cx, catalogue, first);
-    }
-    let variable = |name: &str| cx.environment.text_variable(name).map(String::from);
-    match probe::first_local(catalogue, &variable, &process_transport(cx)).await {
-        Some(resolved) => {
-            window::ask_local_window(cx, &resolved).await?;
-            connect_resolved_model(cx, catalogue, resolved)
+fn find_usable_model(cx: &InstallationContext) -> BoxFuture<'_, anyhow::Result<Arc<dyn Model>>> {
+    Box::pin(async move {
+        let catalogue = load_catalogue(cx)?;
+        if let Some(first) = first_keyed_model(cx, catalogue)? {
+            return connect_resolved_model(cx, catalogue, first);
         }
         let variable = |name: &str| cx.environment.text_variable(name).map(String::from);
         match probe::first_local(catalogue, &variable, &process_transport(cx)).await {

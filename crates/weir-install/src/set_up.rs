@@ -6,7 +6,7 @@ use weir_core::ids::{Seq, SessionId, Timestamp, TurnId};
 use weir_core::model::{FailureClass, Usage};
 use weir_core::record::{GENESIS, Record};
 use weir_core::view::wire::fact_record;
-use weir_engine::ports::{Append, AskChanges, Lease, SessionMeta, Store};
+use weir_engine::ports::{Append, Lease, SessionMeta, Store};
 use weir_store::this_process;
 use weir_test_kit::TestFolder;
 
@@ -85,20 +85,7 @@ impl JournalWriter {
         expected: Seq,
         records: Vec<Record>,
     ) {
-        let append = Append {
-            lease: self.lease.clone(),
-            expected,
-            records,
-            texts: Vec::new(),
-            blobs: Vec::new(),
-            audit: Vec::new(),
-            marks: Vec::new(),
-            recipe_use: Vec::new(),
-            solved: Vec::new(),
-            usage: Vec::new(),
-            asks: AskChanges::default(),
-            meta: self.meta(),
-        };
+        let append = Append::of_records(self.lease.clone(), expected, records, self.meta());
         store.append(append).await.expect("it fits");
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use futures::future::BoxFuture;
 use serde::Serialize;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::model::Usage;
@@ -190,7 +191,16 @@ fn join_usage(known: &mut SessionUsage, more: SessionUsage, is_root: bool) {
     known.updated = known.updated.max(more.updated);
 }
 
-async fn read_session(
+fn read_session<'a>(
+    store: &'a dyn Store,
+    meta: &'a SessionMeta,
+    filter: &'a UsageFilter,
+) -> BoxFuture<'a, Result<SessionUsage, StoreError>> {
+    // An async function is compiled anew by each crate that awaits it; boxed, by this one alone (Q23).
+    Box::pin(sum_session(store, meta, filter))
+}
+
+async fn sum_session(
     store: &dyn Store,
     meta: &SessionMeta,
     filter: &UsageFilter,

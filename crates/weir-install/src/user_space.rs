@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use weir_core::governance::lease::AnswerRight;
 use weir_core::governance::rules::Rule;
 use weir_core::ids::{SessionId, Timestamp};
@@ -16,6 +17,7 @@ use weir_core::schedule::{ScheduledAgent, TOOL_CALLS_DEFAULT};
 use weir_core::session::SessionConfig;
 use weir_engine::blocking::run_blocking;
 use weir_engine::engine::{Engine, SessionOptions};
+use weir_engine::host::HostParts;
 use weir_engine::ports::{Clock as _, Records, Store};
 use weir_engine::workspace::Workspace;
 
@@ -248,6 +250,20 @@ impl UserSpace {
         Ok(kept().get_or_insert(engine).clone())
     }
 
+    /// What brings commands to their sessions. Nothing of it depends on settings: where there is an engine
+    /// they are not looked at, and whoever opens a session for a command looks (Q19).
+    ///
+    /// # Errors
+    /// As [`UserSpace::engine`], where none was made yet.
+    pub async fn host_parts(&self) -> Result<HostParts, InstallationError> {
+        let kept = self.engine.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let engine = match kept {
+            Some(engine) => engine,
+            None => self.engine().await?,
+        };
+        Ok(HostParts::of_engine(engine.parts()))
+    }
+
     /// The settings of a session. `kept`: those that it has, where it exists.
     ///
     /// # Errors
@@ -265,9 +281,17 @@ impl UserSpace {
     ///
     /// # Errors
     /// As [`UserSpace::session_options`].
-    pub async fn session_options_at(
+    pub fn session_options_at<'a>(
+        &'a self,
+        _look: &'a SettingsLook,
+        wish: &'a SessionPreferences,
+        kept: Option<&'a SessionConfig>,
+    ) -> BoxFuture<'a, Result<SessionOptions, InstallationError>> {
+        Box::pin(self.gather_options(wish, kept))
+    }
+
+    async fn gather_options(
         &self,
-        _look: &SettingsLook,
         wish: &SessionPreferences,
         kept: Option<&SessionConfig>,
     ) -> Result<SessionOptions, InstallationError> {
@@ -277,7 +301,7 @@ impl UserSpace {
         if let Some(agent) = &wish.agent {
             let answer = wish.answer.clone().or_else(|| kept.and_then(|kept| kept.answer.clone()));
             let wishes = self.of_agent(agent, wish, answer).await?;
-            let options = Box::pin(wiring::session_options(&cx, &wishes, kept)).await;
+            let options = wiring::session_options(&cx, &wishes, kept).await;
             return options.map_err(|error| refused(&error));
         }
         if kept.is_none() {
@@ -298,7 +322,7 @@ impl UserSpace {
             attended: true,
             ..SessionOverrides::default()
         };
-        let options = Box::pin(wiring::session_options(&cx, &wishes, kept)).await;
+        let options = wiring::session_options(&cx, &wishes, kept).await;
         options.map_err(|error| refused(&error))
     }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use futures::future::BoxFuture;
 use weir_core::governance::rules::{Rule, RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::ids::SessionId;
 use weir_core::model::{ModelInfo, Thinking};
@@ -179,7 +180,16 @@ pub fn host_parts(cx: &InstallationContext, label: &str) -> anyhow::Result<HostP
 ///
 /// # Errors
 /// The settings cannot be used.
-pub async fn engine_on(
+pub fn engine_on<'a>(
+    cx: &'a InstallationContext,
+    label: &'a str,
+    store: Arc<dyn Store>,
+) -> BoxFuture<'a, anyhow::Result<Engine>> {
+    // An async function is compiled anew by each crate that awaits it; boxed, by this one alone (Q23).
+    Box::pin(make_engine(cx, label, store))
+}
+
+async fn make_engine(
     cx: &InstallationContext,
     label: &str,
     store: Arc<dyn Store>,
@@ -315,7 +325,15 @@ pub fn this_program() -> PathBuf {
 ///
 /// # Errors
 /// A usage error: no model, no such profile, a rule that can never match, …
-pub async fn session_options(
+pub fn session_options<'a>(
+    cx: &'a InstallationContext,
+    wishes: &'a SessionOverrides,
+    kept: Option<&'a SessionConfig>,
+) -> BoxFuture<'a, anyhow::Result<SessionOptions>> {
+    Box::pin(gather_session_options(cx, wishes, kept))
+}
+
+async fn gather_session_options(
     cx: &InstallationContext,
     wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
@@ -382,7 +400,16 @@ struct ChosenParts {
 }
 
 /// Gathers the tools, the servers and the rest, once folder, profile and model are chosen.
-async fn settle_session(
+fn settle_session<'a>(
+    cx: &'a InstallationContext,
+    wishes: &'a SessionOverrides,
+    kept: Option<&'a SessionConfig>,
+    chosen: ChosenParts,
+) -> BoxFuture<'a, anyhow::Result<SessionOptions>> {
+    Box::pin(gather_parts(cx, wishes, kept, chosen))
+}
+
+async fn gather_parts(
     cx: &InstallationContext,
     wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
@@ -392,6 +419,7 @@ async fn settle_session(
     switching::ask_profile_windows(cx, wishes).await?;
     let toolbox = build_toolbox_for_model(cx, &workspace, &model.info()).await?;
     made::add_dynamic_tools(cx, &toolbox, &workspace).await?;
+    profiles::refuse_closed(cx, &profile, &workspace)?;
     if let Some(mailbox) = &wishes.mail.mailbox {
         toolbox.add(weir_tools::email_tool(mailbox.clone()))?;
     }
@@ -444,7 +472,7 @@ pub fn session_options_with(
     let (tools, deferred) = (share_tool_list(tools), share_tool_list(deferred));
     check_names(cx, &rules, &profile, &toolbox)?;
     let guards = guards::session_guards(config, kept, SystemClock::default().now());
-    let profiles = SessionProfiles::new(cx, wishes, &toolbox)?;
+    let profiles = SessionProfiles::new(cx, wishes, &toolbox, &workspace)?;
     let base = PromptScene {
         canary: guards.canary.clone(),
         profile: Some(profile.profile.clone()),
@@ -880,7 +908,7 @@ fn session_system_prompt(
                 && kept.model.window == scene.window
                 && kept.guards.canary == scene.canary =>
         {
-            kept.system.clone()
+            return kept.system.clone();
         }
         (PromptWish::Own, _) => prompt::system_prompt(scene),
     }

@@ -1,11 +1,14 @@
 //! All servers of a session. They are started when they are first used, each by itself, and end
 //! with the hub. Not here: what one server does.
+//!
+//! An async function is compiled anew by every crate that awaits it, with all that it awaits; a boxed future by
+//! its own crate alone. So what crates beside this one ask for is boxed here and in `server` (Q23).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures::future::join_all;
+use futures::future::{BoxFuture, join_all};
 use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -116,13 +119,25 @@ impl McpHub {
         arguments: Map<String, Value>,
         timeout_ms: u64,
     ) -> Result<Value, String> {
-        let (cancel, progress) = (CancellationToken::new(), ProgressSink::none());
-        let server = self.find_server(server)?;
-        let idle_ms = server.spec.timeouts.call_ms.unwrap_or(timeout_ms).min(timeout_ms);
-        let (cancel, progress) = (&cancel, &progress);
-        let way = RequestScope { cancel, progress, caller: None, idle_ms, hard_ms: timeout_ms };
-        let result = server.call_tool(tool, arguments, &way).await?;
-        serde_json::to_value(result).map_err(|error| error.to_string())
+        self.call_for_person(server, tool, arguments, timeout_ms).await
+    }
+
+    fn call_for_person<'a>(
+        &'a self,
+        server: &'a str,
+        tool: &'a str,
+        arguments: Map<String, Value>,
+        timeout_ms: u64,
+    ) -> BoxFuture<'a, Result<Value, String>> {
+        Box::pin(async move {
+            let (cancel, progress) = (CancellationToken::new(), ProgressSink::none());
+            let server = self.find_server(server)?;
+            let idle_ms = server.spec.timeouts.call_ms.unwrap_or(timeout_ms).min(timeout_ms);
+            let (cancel, progress) = (&cancel, &progress);
+            let way = RequestScope { cancel, progress, caller: None, idle_ms, hard_ms: timeout_ms };
+            let result = server.call_tool(tool, arguments, &way).await?;
+            serde_json::to_value(result).map_err(|error| error.to_string())
+        })
     }
 
     /// The resources of a server, as it describes them.
@@ -141,13 +156,19 @@ impl McpHub {
         self.fetch_list(server, ServerListKind::Prompts).await
     }
 
-    async fn fetch_list(&self, server: &str, list: ServerListKind) -> Result<Vec<Value>, String> {
-        let server = self.find_server(server)?;
-        let connection = server.open_connection().await?;
-        match connection.fetch_list(list).await {
-            Ok(entries) => Ok(entries),
-            Err(failed) => Err(server.after_failure(&connection, failed).await),
-        }
+    fn fetch_list<'a>(
+        &'a self,
+        server: &'a str,
+        list: ServerListKind,
+    ) -> BoxFuture<'a, Result<Vec<Value>, String>> {
+        Box::pin(async move {
+            let server = self.find_server(server)?;
+            let connection = server.open_connection().await?;
+            match connection.fetch_list(list).await {
+                Ok(entries) => Ok(entries),
+                Err(failed) => Err(server.after_failure(&connection, failed).await),
+            }
+        })
     }
 
     /// Signs a person in at a server, whatever tokens there are.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::future::BoxFuture;
 use rmcp::model::{CallToolResult, JsonObject};
 use tokio::sync::broadcast;
 use weir_core::ids::Timestamp;
@@ -182,7 +183,11 @@ impl McpServer {
     }
 
     /// Its connection; made where there is none, and its tools compared with what was approved.
-    pub(crate) async fn open_connection(&self) -> Result<Arc<ServerConnection>, String> {
+    pub(crate) fn open_connection(&self) -> BoxFuture<'_, Result<Arc<ServerConnection>, String>> {
+        Box::pin(self.find_or_make_connection())
+    }
+
+    async fn find_or_make_connection(&self) -> Result<Arc<ServerConnection>, String> {
         if let Some(why) = self.closed_reason() {
             return Err(why);
         }
@@ -233,7 +238,11 @@ impl McpServer {
     }
 
     /// Starts it and asks what it offers. Who asked knows nothing of pins.
-    async fn start_server(&self) -> Result<ServerConnection, String> {
+    fn start_server(&self) -> BoxFuture<'_, Result<ServerConnection, String>> {
+        Box::pin(self.start_in_its_way())
+    }
+
+    async fn start_in_its_way(&self) -> Result<ServerConnection, String> {
         let approved = self.pin.as_ref().map(|pin| pin.listing.protocol.as_str());
         // A server that spoke the old way when it was approved is greeted so: one question less,
         // and some never answer one that they do not know.
@@ -332,12 +341,17 @@ impl McpServer {
     }
 
     /// Signs a person in.
-    pub(crate) async fn sign_in(&self, challenge: Option<&str>) -> Result<(), String> {
-        let Some(authorizer) = &self.options.authorizer else {
-            return Err(wants_sign_in(&self.spec.name));
-        };
-        let challenge = challenge.filter(|challenge| !challenge.is_empty());
-        crate::auth::sign_in(&self.spec, &self.options, authorizer.as_ref(), challenge).await
+    pub(crate) fn sign_in<'a>(
+        &'a self,
+        challenge: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let Some(authorizer) = &self.options.authorizer else {
+                return Err(wants_sign_in(&self.spec.name));
+            };
+            let challenge = challenge.filter(|challenge| !challenge.is_empty());
+            crate::auth::sign_in(&self.spec, &self.options, authorizer.as_ref(), challenge).await
+        })
     }
 
     /// Asks what it offers and compares that with what was approved.
@@ -535,18 +549,25 @@ impl McpServer {
     }
 
     /// Starts it although nobody approved it, only to see what it offers, and ends it again.
-    pub(crate) async fn fetch_listing(&self) -> Result<ServerListing, String> {
-        self.close().await;
-        let connection = self.start_server().await?;
-        let listing = self.lock_snapshot().listing.as_deref().cloned().unwrap_or_default();
-        self.lock_snapshot().errors = connection.stderr_text().await;
-        connection.close().await;
-        self.lock_snapshot().ready = None;
-        Ok(listing)
+    pub(crate) fn fetch_listing(&self) -> BoxFuture<'_, Result<ServerListing, String>> {
+        Box::pin(async move {
+            self.close().await;
+            let connection = self.start_server().await?;
+            let listing = self.lock_snapshot().listing.as_deref().cloned().unwrap_or_default();
+            let errors = connection.stderr_text().await;
+            self.lock_snapshot().errors = errors;
+            connection.close().await;
+            self.lock_snapshot().ready = None;
+            Ok(listing)
+        })
     }
 
     /// Ends it. The next use starts it again.
-    pub(crate) async fn close(&self) {
+    pub(crate) fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.end_connection())
+    }
+
+    async fn end_connection(&self) {
         let mut link = self.link.lock().await;
         let not_before = Timestamp::default();
         let before =

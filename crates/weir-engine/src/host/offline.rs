@@ -1,6 +1,7 @@
 //! A command written into the journal of a session that nobody runs. What follows from it is done by
 //! whoever runs the session next. Not here: the pen itself (`crate::pen`).
 
+use futures::future::BoxFuture;
 use weir_core::input::{PersonCommand, PersonMessage, SessionCommand};
 use weir_core::message::MessageBlock;
 use weir_core::session::Session;
@@ -13,15 +14,18 @@ use crate::pen::SessionPen;
 ///
 /// # Errors
 /// Somebody has the session, the command means nothing in it, or the store refuses.
-pub(super) async fn write_command(
-    parts: &HostParts,
-    sent: &SentCommand,
-) -> Result<(), EngineError> {
-    let HostParts { store, owner, principal, .. } = parts;
-    let mut pen = SessionPen::take_session(store.clone(), owner, principal, &sent.session).await?;
-    let written = record_command(parts, sent, &mut pen).await;
-    pen.give_back().await?;
-    written
+pub(super) fn write_command<'a>(
+    parts: &'a HostParts,
+    sent: &'a SentCommand,
+) -> BoxFuture<'a, Result<(), EngineError>> {
+    Box::pin(async move {
+        let HostParts { store, owner, principal, .. } = parts;
+        let (store, session) = (store.clone(), &sent.session);
+        let mut pen = SessionPen::take_session(store, owner, principal, session).await?;
+        let written = record_command(parts, sent, &mut pen).await;
+        pen.give_back().await?;
+        written
+    })
 }
 
 async fn record_command(

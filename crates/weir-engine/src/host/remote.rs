@@ -4,21 +4,22 @@
 
 use std::ops::ControlFlow;
 
+use futures::future::BoxFuture;
 use tokio::time::{Instant, timeout};
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::input::PersonCommand;
 
-use super::state::{SessionState, SessionView};
+use super::state::SessionView;
 use super::waits::{HEARD_WAIT, HOLDER_LOOK, REMOTE_WAIT};
-use super::{HostParts, SentCommand};
+use super::{HostParts, IsSettled, SentCommand};
 use crate::journal::visit_records;
 use crate::ports::{RemoteCommand, Store, StoreError, fact_of};
 
 /// The outcome of a letter.
-pub(super) enum Delivery<T> {
+pub(super) enum Delivery {
     /// It did what it was to do, or somebody else had.
-    Settled(T),
+    Settled,
     /// It was read, and nothing came of it.
     Refused,
     /// Nobody has the session any more; the letter was taken away.
@@ -46,12 +47,21 @@ pub(super) async fn find_holder(
 ///
 /// # Errors
 /// The store refuses.
-pub(super) async fn deliver_letter<T>(
+pub(super) fn deliver_letter<'a>(
+    parts: &'a HostParts,
+    sent: &'a SentCommand,
+    view: &'a mut SessionView,
+    is_settled: &'a IsSettled<'a>,
+) -> BoxFuture<'a, Result<Delivery, StoreError>> {
+    Box::pin(deliver_and_watch(parts, sent, view, is_settled))
+}
+
+async fn deliver_and_watch(
     parts: &HostParts,
     sent: &SentCommand,
     view: &mut SessionView,
-    settled: &(impl Fn(&SessionState) -> Option<T> + Sync),
-) -> Result<Delivery<T>, StoreError> {
+    is_settled: &IsSettled<'_>,
+) -> Result<Delivery, StoreError> {
     let store = parts.store.as_ref();
     let id = &sent.session;
     let yields = matches!(sent.command, PersonCommand::Yield);
@@ -59,8 +69,8 @@ pub(super) async fn deliver_letter<T>(
     let until = Instant::now() + REMOTE_WAIT;
     loop {
         view.catch_up(store).await?;
-        if let Some(found) = view.read_state(settled) {
-            return Ok(Delivery::Settled(found));
+        if view.read_state(is_settled) {
+            return Ok(Delivery::Settled);
         }
         if find_holder(parts, id).await?.is_none() {
             store.discard_remote_command(letter).await?;
@@ -70,7 +80,8 @@ pub(super) async fn deliver_letter<T>(
         if !waits && !yields {
             // What it wanted is durable before it is taken away.
             view.catch_up(store).await?;
-            return Ok(view.read_state(settled).map_or(Delivery::Refused, Delivery::Settled));
+            let is_done = view.read_state(is_settled);
+            return Ok(if is_done { Delivery::Settled } else { Delivery::Refused });
         }
         if Instant::now() >= until {
             // A session that is asked for is given back some other time, or never.

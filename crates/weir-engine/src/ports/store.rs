@@ -178,6 +178,31 @@ pub struct Append {
     pub meta: SessionMeta,
 }
 
+impl Append {
+    /// Facts alone: what else becomes durable with them is named by whoever has it.
+    pub fn of_records(
+        lease: Lease,
+        expected: Seq,
+        records: Vec<Record>,
+        meta: SessionMeta,
+    ) -> Append {
+        Append {
+            lease,
+            expected,
+            records,
+            texts: Vec::new(),
+            blobs: Vec::new(),
+            audit: Vec::new(),
+            marks: Vec::new(),
+            recipe_use: Vec::new(),
+            solved: Vec::new(),
+            usage: Vec::new(),
+            asks: AskChanges::default(),
+            meta,
+        }
+    }
+}
+
 /// Text of a fact that can be found again (X4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedText {
@@ -271,6 +296,34 @@ pub struct FileMark {
     pub session: SessionId,
     /// When the file was marked, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
+}
+
+impl FileMark {
+    /// The same mark for a session that works in `folder`: with the path that it has there. `None`: it is of
+    /// nothing in that folder. What lies outside of it is told to those that work where it was marked.
+    #[must_use]
+    pub fn seen_from(&self, folder: &str) -> Option<FileMark> {
+        let path = if self.workspace == folder { self.path.clone() } else { self.path_in(folder)? };
+        Some(FileMark { workspace: folder.to_owned(), path, ..self.clone() })
+    }
+
+    fn path_in(&self, folder: &str) -> Option<String> {
+        let whole = match self.path.starts_with('/') {
+            true => self.path.clone(),
+            false => format!("{}/{}", self.workspace.trim_end_matches('/'), self.path),
+        };
+        let inside = format!("{}/", folder.trim_end_matches('/'));
+        // A folder that is marked as a whole holds this one, or is it.
+        if whole.ends_with('/') && inside.starts_with(&whole) {
+            return Some(String::new());
+        }
+        if let Some(path) = whole.strip_prefix(&inside) {
+            return Some(path.to_owned());
+        }
+        // The history of a repository is told in every folder of it.
+        let around = whole.strip_suffix(".git/").filter(|around| around.ends_with('/'));
+        around.is_some_and(|around| inside.starts_with(around)).then_some(whole)
+    }
 }
 
 /// [`SessionMeta::status`] of a session with a run under way.

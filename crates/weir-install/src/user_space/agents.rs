@@ -146,17 +146,19 @@ impl UserSpace {
         })
     }
 
-    async fn save_agent_definition(
-        &self,
-        wish: &AgentWish,
+    fn save_agent_definition<'a>(
+        &'a self,
+        wish: &'a AgentWish,
         replace: bool,
-    ) -> anyhow::Result<DefinedAgent> {
-        let folder = wish.workspace.as_deref().filter(|folder| !folder.trim().is_empty());
-        let cx = self.at(folder)?;
-        let agent = self.agent_of(&cx, wish)?;
-        let place = if replace { Place::Taken } else { Place::Free };
-        let CheckedAgent { agent, notes, .. } = save_checked_agent(&cx, agent, place).await?;
-        Ok(DefinedAgent { agent, notes })
+    ) -> BoxFuture<'a, anyhow::Result<DefinedAgent>> {
+        Box::pin(async move {
+            let folder = wish.workspace.as_deref().filter(|folder| !folder.trim().is_empty());
+            let cx = self.at(folder)?;
+            let agent = self.agent_of(&cx, wish)?;
+            let place = if replace { Place::Taken } else { Place::Free };
+            let CheckedAgent { agent, notes, .. } = save_checked_agent(&cx, agent, place).await?;
+            Ok(DefinedAgent { agent, notes })
+        })
     }
 
     /// The tools that an agent or a chat of theirs may be given by name; those of servers beside them.

@@ -272,7 +272,7 @@ async fn probe_unsaved_endpoint(
     let settings = &cx.config()?.settings;
     let mut together = json!({ "providers": settings.providers, "models": settings.models });
     together["providers"][name] = declared.clone();
-    let catalogue = ModelCatalogue::new(&serde_json::from_value::<CatalogueOverrides>(together)?)
+    let catalogue = ModelCatalogue::new(&CatalogueOverrides::deserialize(&together)?)
         .map_err(|error| usage(error.to_string()))?;
     let vendor = catalogue.find_vendor(name).cloned();
     let vendor = vendor.ok_or_else(|| usage(format!("there is no provider {name:?}")))?;

@@ -146,9 +146,9 @@ async fn p5_the_system_prompt_is_replaced_or_preceded_and_has_the_persons_soul()
     let own = house.settled(&with(PromptWish::Own), None).await.system;
     assert!(own.contains("You answer in haiku.") && own.contains("You are Weir"));
     let replaced = house.settled(&with(PromptWish::Replaced("Only this.".into())), None).await;
-    assert_eq!(replaced.system, "Only this.");
+    assert_eq!(&*replaced.system, "Only this.");
     let preceded = house.settled(&with(PromptWish::Preceded("First.".into())), None).await;
-    assert_eq!(preceded.system, format!("First.\n\n{own}"));
+    assert_eq!(&*preceded.system, format!("First.\n\n{own}"));
 }
 
 #[tokio::test]
@@ -191,7 +191,8 @@ async fn p2_a_session_whose_model_has_another_window_gets_its_prompt_anew() {
     let house = House::new();
     let kept = house.settled(&SessionOverrides::default(), None).await;
     let other = SessionConfig { system: "Old.".into(), ..kept.clone() };
-    assert_eq!(house.settled(&SessionOverrides::default(), Some(&other)).await.system, "Old.");
+    let old = house.settled(&SessionOverrides::default(), Some(&other)).await.system;
+    assert_eq!(&*old, "Old.");
     let mut small = other;
     small.model.window = 8_000;
     assert_eq!(house.settled(&SessionOverrides::default(), Some(&small)).await.system, kept.system);

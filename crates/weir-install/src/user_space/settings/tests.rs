@@ -139,3 +139,15 @@ async fn s6_settings_are_looked_up_once_for_a_session_and_a_change_counts_at_the
     assert!(last > revision, "another replica set something");
     assert_eq!(iterations, 5);
 }
+
+#[tokio::test]
+async fn q19_what_brings_a_command_to_its_session_looks_at_no_settings_where_there_is_an_engine() {
+    let folder = TestFolder::with_files(&[("work/note.txt", "one\n")]);
+    let records = Arc::new(CountingRecords::default());
+    let space = space_in(&folder, &records);
+    let made = space.host_parts().await.expect("an engine");
+    assert_eq!(records.lookups(), LOOK, "an engine is made of settings");
+    let again = space.host_parts().await.expect("there is one");
+    assert_eq!(records.lookups(), 0);
+    assert_eq!((again.owner, again.principal), (made.owner, made.principal));
+}

@@ -71,7 +71,8 @@ impl SessionSubscription {
             Some(start) => start.to_fold(view),
             None => ChatFold::new(view),
         };
-        let page = ChatPageState { fold: Box::new(fold), flush: Instant::now() };
+        let flush = Box::pin(sleep(Duration::ZERO));
+        let page = ChatPageState { fold: Box::new(fold), flush };
         Ok(SessionSubscription::of_feed(app, feed, after, Some(page)))
     }
 

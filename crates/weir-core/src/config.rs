@@ -59,7 +59,7 @@ pub struct SessionConfig {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub depth: u32,
     /// The system prompt: sections 1 to 8, frozen (P2).
-    pub system: String,
+    pub system: Arc<str>,
     /// Results with more characters are externalised; 0: never (X1).
     pub externalize_over: usize,
     /// JSON Schema of the final answer, where one is wanted.
@@ -110,7 +110,7 @@ impl SessionConfig {
             memory: MemoryPolicy::default(),
             recipes: RecipePolicy::default(),
             depth: 0,
-            system: String::new(),
+            system: Arc::from(""),
             externalize_over: 0,
             output_schema: None,
             strict: false,

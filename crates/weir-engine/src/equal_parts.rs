@@ -1,5 +1,5 @@
-//! Parts that are equal, kept once for all who hold them: the sessions of a server have the same tools and
-//! the same profiles, and each would keep a copy of its own (Q18). Nothing is kept longer than somebody holds
+//! Parts that are equal, kept once for all who hold them: the sessions of a server have the same tools, prompts
+//! and profiles, and each would keep a copy of its own (Q18). Nothing is kept longer than somebody holds
 //! it. Not here: what is the same by being one part already (a clone of an [`Arc`] is no copy).
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -11,6 +11,14 @@ const PARTS_MAX: usize = 128;
 
 /// Tools of all sessions of the program.
 static TOOL_LISTS: EqualParts<Vec<ToolSpec>> = EqualParts::new();
+
+/// Prompts of all sessions of the program.
+static SYSTEM_PROMPTS: EqualParts<str> = EqualParts::new();
+
+/// The prompt, or the same one that a session of the program has already.
+pub fn share_system_prompt(text: Arc<str>) -> Arc<str> {
+    SYSTEM_PROMPTS.share(text, |one, other| one == other)
+}
 
 /// The list, or the one that a session of the program has already and that says the same to the byte.
 pub fn share_tool_list(list: Arc<Vec<ToolSpec>>) -> Arc<Vec<ToolSpec>> {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::event::{Event, EventError};
 
-use crate::equal_parts::share_tool_list;
+use crate::equal_parts::{share_system_prompt, share_tool_list};
 
 /// The kind of these facts.
 const OPENED: &str = "session.opened";
@@ -41,6 +41,7 @@ pub(crate) fn read_event(kind: &str, payload: &str) -> Result<Arc<Event>, EventE
         let config = Arc::make_mut(&mut opened.config);
         config.tools = share_tool_list(std::mem::take(&mut config.tools));
         config.deferred = share_tool_list(std::mem::take(&mut config.deferred));
+        config.system = share_system_prompt(config.system.clone());
     }
     let event = Arc::new(event);
     if !may_keep {
@@ -86,6 +87,7 @@ mod tests {
         let tools = vec![ToolSpec::new(tool, "Looks.", ToolGroup::Read, json!({"type": "object"}))];
         let config = SessionConfig {
             tools: tools.into(),
+            system: "q19 Be brief.".into(),
             ..SessionConfig::with_defaults(workspace, profile, model)
         };
         let opened = SessionOpened {
@@ -106,6 +108,11 @@ mod tests {
         &opened.config.tools
     }
 
+    fn system(event: &Event) -> &Arc<str> {
+        let Event::SessionOpened(opened) = event else { panic!("{event:?}") };
+        &opened.config.system
+    }
+
     #[test]
     fn q19_the_last_openings_are_read_once_and_another_one_anew() {
         let (one, other) = (payload("/one", "q19_look"), payload("/other", "q19_look"));
@@ -116,6 +123,7 @@ mod tests {
         assert_eq!((first.payload(), second.payload()), (one.clone(), other));
         // Sessions that differ share what they have in common.
         assert!(Arc::ptr_eq(tools(&first), tools(&second)));
+        assert!(Arc::ptr_eq(system(&first), system(&second)));
         let changed = one.replace("q19_look", "q19_lock");
         assert_eq!(read(&changed).payload(), payload("/one", "q19_lock"));
         assert!(read_event(OPENED, &one[1..]).is_err());

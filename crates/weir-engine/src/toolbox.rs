@@ -24,8 +24,9 @@ const SCHEMA_ERRORS_TOLD: usize = 3;
 pub struct Toolbox {
     built_in: Arc<BuiltInTools>,
     added: RwLock<BTreeMap<String, Arc<dyn Tool>>>,
-    /// Tools with nothing behind them: no session begins with them.
-    idle: BTreeSet<String>,
+    /// Tools with nothing behind them: no session begins with them. The same ones in most sessions of a server,
+    /// which hold them once (Q18).
+    idle: Arc<BTreeSet<String>>,
     /// Of the tools that were added.
     validators: Validators,
 }
@@ -36,6 +37,9 @@ struct BuiltInTools {
     by_name: HashMap<String, usize>,
     validators: Validators,
 }
+
+/// Names of tools with nothing behind them, of all boxes of the program.
+static IDLE_NAMES: EqualParts<BTreeSet<String>> = EqualParts::new();
 
 /// Schemas by the name of their tool, compiled when first needed: a schema costs more to compile than most
 /// calls to run.
@@ -72,7 +76,7 @@ impl Toolbox {
         Ok(Toolbox {
             built_in: Arc::new(built_in),
             added: RwLock::default(),
-            idle: BTreeSet::new(),
+            idle: Arc::default(),
             validators: Mutex::default(),
         })
     }
@@ -82,7 +86,9 @@ impl Toolbox {
     /// something to do later makes them known then (`ResultEffect::Made`).
     #[must_use]
     pub fn without_use_for(mut self, idle: impl IntoIterator<Item = String>) -> Toolbox {
-        self.idle.extend(idle);
+        let mut names = BTreeSet::clone(&self.idle);
+        names.extend(idle);
+        self.idle = IDLE_NAMES.share(Arc::new(names), |one, other| one == other);
         self
     }
 
@@ -317,6 +323,20 @@ mod tests {
     fn typed(name: &str, of: &str) -> Arc<dyn Tool> {
         let schema = json!({ "type": "object", "properties": { "it": { "type": of } } });
         Arc::new(Typed(ToolSpec::new(name, "Looks.", ToolGroup::Read, schema)))
+    }
+
+    #[test]
+    fn q18_names_of_tools_without_use_are_held_once_for_all_boxes() {
+        let base = Toolbox::new(vec![typed("q18_look", "string")]).expect("one tool");
+        let idle = || ["q18_look", "q18_other"].map(String::from);
+        let (one, other) =
+            (base.copy().without_use_for(idle()), base.copy().without_use_for(idle()));
+        assert!(Arc::ptr_eq(&one.idle, &other.idle));
+        assert!(Arc::ptr_eq(&one.copy().idle, &one.idle));
+        let fewer = base.copy().without_use_for(["q18_other".to_owned()]);
+        assert!(!fewer.idle.contains("q18_look"), "another box has fewer");
+        let more = fewer.without_use_for(["q18_look".to_owned()]);
+        assert!(Arc::ptr_eq(&more.idle, &one.idle), "what was named before stays");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use weir_core::tool::built_in::BRAIN_KEEPER;
 use weir_core::tool::defer::{self, ToolLoading};
 use weir_core::view::plain::visible_text;
 use weir_engine::engine::{Engine, EngineParts, SNAPSHOT_EVERY, SessionOptions, SessionResources};
-use weir_engine::equal_parts::share_tool_list;
+use weir_engine::equal_parts::{share_system_prompt, share_tool_list};
 use weir_engine::host::HostParts;
 use weir_engine::ports::{
     Clock as _, McpServers, Model, Profiles as _, Store, VendorSearch, Worktrees,
@@ -890,8 +890,8 @@ fn session_system_prompt(
     scene: &PromptScene,
     wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
-) -> String {
-    match (&wishes.prompt, kept) {
+) -> Arc<str> {
+    let text = match (&wishes.prompt, kept) {
         // The word that is watched must stand in every prompt, or there is nothing to watch.
         (PromptWish::Replaced(text), _) => match prompt::confidential_section(scene) {
             Some(section) => format!("{}\n\n{section}", text.trim_end()),
@@ -911,7 +911,8 @@ fn session_system_prompt(
             return kept.system.clone();
         }
         (PromptWish::Own, _) => prompt::system_prompt(scene),
-    }
+    };
+    share_system_prompt(text.into())
 }
 
 /// The person's own identity text for the agent.

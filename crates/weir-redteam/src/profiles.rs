@@ -65,7 +65,7 @@ impl Profiles for OtherProfiles {
             profiles: self.list(),
             ..PromptScene::default()
         };
-        let system = weir_core::prompt::system_prompt(&scene);
+        let system = weir_core::prompt::system_prompt(&scene).into();
         let config =
             SessionConfig { profile, permission, tools, deferred, system, ..current.clone() };
         Ok(ProfileSettings { config, model: None, notes: Vec::new() })
@@ -88,7 +88,7 @@ impl Profiles for OtherProfiles {
             deferred: config.deferred.clone(),
             ..PromptScene::default()
         };
-        let system = weir_core::prompt::system_prompt(&scene);
+        let system = weir_core::prompt::system_prompt(&scene).into();
         let config = SessionConfig { system, ..config };
         Ok(ProfileSettings { config, model: None, notes: Vec::new() })
     }

@@ -112,7 +112,7 @@ impl Profiles for FakeProfiles {
         scene.window = current.model.window;
         let max_iterations = profile.max_iterations.unwrap_or(self.limits.max_iterations);
         let limits = Limits { max_iterations, ..self.limits };
-        let system = weir_core::prompt::system_prompt(&scene);
+        let system = weir_core::prompt::system_prompt(&scene).into();
         let config = SessionConfig {
             profile,
             permission,
@@ -138,7 +138,7 @@ impl Profiles for FakeProfiles {
         let canary = config.guards.canary.as_deref();
         let mut scene = scene(&config.profile, &config.tools, &config.deferred, canary);
         (scene.window, scene.child) = (config.model.window, true);
-        let system = weir_core::prompt::system_prompt(&scene);
+        let system = weir_core::prompt::system_prompt(&scene).into();
         let config = SessionConfig { system, ..config };
         Ok(ProfileSettings { config, model: None, notes: Vec::new() })
     }
@@ -159,7 +159,7 @@ impl Profiles for FakeProfiles {
         };
         let mut scene = scene(profile, &tools, &deferred, current.guards.canary.as_deref());
         (scene.window, scene.child) = (info.window, current.depth > 0);
-        let system = weir_core::prompt::system_prompt(&scene);
+        let system = weir_core::prompt::system_prompt(&scene).into();
         let model_info = info.as_ref().clone();
         let config =
             SessionConfig { model: model_info, tools, deferred, system, ..current.clone() };

@@ -266,7 +266,7 @@ fn with_call(s: &mut Session, id: CallId, change: impl FnOnce(&mut CallState)) {
 pub(super) fn apply_config(s: &mut Session, config: &Arc<SessionConfig>) {
     s.model = Arc::new(config.model.clone());
     if *s.system != *config.system {
-        s.system = Arc::from(config.system.as_str());
+        s.system = config.system.clone();
     }
     s.window.apply_config(config);
     s.tools = config.tools.clone();

@@ -23,7 +23,7 @@ fn answer(session: &mut Session, answer: EffectAnswer) -> Vec<Event> {
 /// A session with a server of somebody's own, and a prompt of so many bytes.
 fn local_session(system: usize, change: impl FnOnce(&mut SessionConfig)) -> Session {
     let mut config = config("agent", PermissionMode::Ask);
-    config.system = "s".repeat(system);
+    config.system = "s".repeat(system).into();
     config.model.may_cut = true;
     config.model.window = 32_768;
     change(&mut config);

@@ -261,7 +261,7 @@ fn v8_a_rule_leads_to_no_model_whose_window_has_no_room() {
     let rule = |model: &str| RouteRule { model: model.into(), ..RouteRule::default() };
     for (window, expected) in [(0, true), (100_000, true), (100, false)] {
         let mut config = with_fallback(&[]);
-        config.system = "s".repeat(4_000);
+        config.system = "s".repeat(4_000).into();
         config.routing.rules = vec![rule("small"), rule("next")];
         let mut session = asking(config);
         let mut small = named(&session, "small");
@@ -282,7 +282,7 @@ fn v8_a_run_goes_home_where_there_is_room_or_room_can_be_made() {
     for (window, expected) in [(100_000, true), (100, false)] {
         let mut config = with_fallback(&["b"]);
         config.routing.away = Some("b".into());
-        config.system = "s".repeat(4_000);
+        config.system = "s".repeat(4_000).into();
         let mut session = asking(config);
         assert_eq!(session.model_wish().map(|wish| wish.cause), Some(SwitchCause::Chosen));
         let mut home = named(&session, "one");
@@ -321,7 +321,7 @@ fn v8_what_a_failed_model_cost_counts_before_the_next_one_is_asked() {
         config.limits.budget_usd = budget;
         config.limits.max_iterations = 1;
         config.model.price = Some(price);
-        config.system = "s".repeat(4_000);
+        config.system = "s".repeat(4_000).into();
         let mut session = asking(config);
         sent(&mut session);
         let (message, retry_after_ms) = ("it broke".to_owned(), Some(u64::MAX));

@@ -110,7 +110,7 @@ fn r6_what_one_model_counted_is_no_measure_for_the_next_one() {
     let config = |name: &str| {
         let mut config = crate::session::switch_tests::config("agent", PermissionMode::Ask);
         config.model.model.name = name.into();
-        config.system = "s".repeat(16_000);
+        config.system = "s".repeat(16_000).into();
         config
     };
     let mut window = ContextWindow::default();

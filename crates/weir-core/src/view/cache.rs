@@ -166,7 +166,7 @@ impl CacheWatch {
     pub fn without_prompt(&self) -> CacheWatch {
         let shorten = |config: &Arc<SessionConfig>| {
             let mut config = SessionConfig::clone(config);
-            config.system = String::new();
+            config.system = Arc::from("");
             (config.tools, config.deferred) = (Arc::default(), Arc::default());
             Arc::new(config)
         };

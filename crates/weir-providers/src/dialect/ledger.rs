@@ -174,6 +174,62 @@ impl<R: RenderDialect> RequestBuffer<R> {
         }
     }
 
+    /// What of the head stands before the body that is kept.
+    fn head_bytes(&self) -> &[u8] {
+        match &self.head {
+            Some(head) => &head.bytes,
+            None => &[],
+        }
+    }
+
+    /// Head and history as they stand in one body.
+    fn whole_body(&self) -> Vec<u8> {
+        [self.head_bytes(), self.body.as_slice()].concat()
+    }
+
+    /// Forgets what is kept, and writes the head of `request`.
+    fn begin_body(&mut self, request: &ModelRequest, thinking: Thinking) {
+        self.rewind_to(0);
+        self.body.clear();
+        self.marked_before = None;
+        let mut head = Vec::new();
+        self.render.write_head(&mut head, request, thinking);
+        self.body.extend(head.pop());
+        let bytes: Arc<[u8]> = head.into();
+        // One that names its session is no other's.
+        let bytes = if self.render.quirks().prompt_cache_key {
+            bytes
+        } else {
+            REQUEST_HEADS.share(bytes, |one, other| one == other)
+        };
+        self.head = Some(RequestHead {
+            session: request.session.clone(),
+            model: request.model.clone(),
+            system: request.system.clone(),
+            tools: request.tools.clone(),
+            thinking,
+            bytes,
+        });
+    }
+
+    /// How much may be thought about `request`.
+    fn possible_thinking(&self, request: &ModelRequest) -> Thinking {
+        if self.render.may_think(&self.last_turn(&request.history)) {
+            request.thinking
+        } else {
+            Thinking::Off
+        }
+    }
+
+    fn has_head_of(&self, request: &ModelRequest, thinking: Thinking) -> bool {
+        self.head.as_ref().is_some_and(|head| head.is_same(request, thinking))
+    }
+
+    /// The last group of which no message is behind the first `unchanged` ones. It may still be written again.
+    fn last_kept_group(&self, unchanged: usize) -> Option<&MessageGroup> {
+        self.groups.iter().rev().find(|group| group.end <= unchanged)
+    }
+
     /// How many of the messages seen are still the same.
     fn unchanged_prefix(&self, history: &[Arc<Message>]) -> usize {
         let same = |(a, b): &(&Arc<Message>, &Arc<Message>)| Arc::ptr_eq(a, b) || a == b;

@@ -17,6 +17,8 @@ pub(crate) struct JournalFollowers {
     sessions: Mutex<HashMap<SessionId, FollowedJournal>>,
     /// When the store was last asked about all of them.
     asked: tokio::sync::Mutex<Option<Instant>>,
+    /// Held by the one who looks for all whether anything is new.
+    looking: tokio::sync::Mutex<()>,
 }
 
 struct FollowedJournal {
@@ -79,6 +81,11 @@ impl JournalFollowers {
         Ok(())
     }
 
+    /// The turn to look for all who follow, for as long as it is kept: others wait for it, the first first.
+    pub(crate) async fn turn_to_look(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.looking.lock().await
+    }
+
     /// Whether somebody began to ask at `since` or later, and was answered.
     pub(crate) async fn was_asked_since(&self, since: Instant) -> bool {
         self.asked.lock().await.is_some_and(|at| at >= since)
@@ -133,5 +140,18 @@ mod tests {
         assert!(given_up.as_mut().now_or_never().is_none(), "it is not answered");
         drop(given_up);
         assert!(!block_on(followers.was_asked_since(before)), "who asked gave up");
+    }
+
+    #[test]
+    fn q18_one_looks_for_all_and_the_next_when_it_has_left() {
+        let followers = JournalFollowers::default();
+        let first = followers.turn_to_look().now_or_never().expect("nobody looks");
+        let mut second = Box::pin(followers.turn_to_look());
+        let mut third = Box::pin(followers.turn_to_look());
+        assert!(second.as_mut().now_or_never().is_none(), "one looks for it");
+        assert!(third.as_mut().now_or_never().is_none());
+        drop(second);
+        drop(first);
+        assert!(third.as_mut().now_or_never().is_some(), "the second gave up");
     }
 }

@@ -10,7 +10,7 @@
 //! ```
 //! use weir_core::ids::{SessionId, Timestamp};
 //! use weir_core::record::{GENESIS, Record, VERSION};
-//! use weir_engine::ports::{Append, AskChanges, SessionMeta};
+//! use weir_engine::ports::{Append, SessionMeta};
 //! use weir_store::{open_store, this_process};
 //!
 //! # #[tokio::main(flavor = "current_thread")]

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use futures::executor::block_on;
 use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryDecision, MemoryFact, MemoryOutcome, NewMemory};
 use weir_core::recipe::{RecipeStanding, SolvedRun};
@@ -23,9 +24,9 @@ use weir_core::record::{Record, SessionSnapshot};
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
     AgentRunFilter, Append, AuditLine, FileMark, KEPT_AGENT, Lease, LeaseOwner, MemoryFilter,
-    Passage, PlaceLimits, Proposal, RecallQuery, RemoteCommand, RunBeginOutcome, SearchHit,
-    SessionFilter, SessionMeta, SolvedFilter, Store, StoreError, StorePause, StoredItem, TickClaim,
-    UsageFilter, UsageRow,
+    Passage, PlaceLimits, Proposal, RUNNING, RecallQuery, RemoteCommand, RunBeginOutcome,
+    SearchHit, SessionFilter, SessionMeta, SolvedFilter, Store, StoreError, StorePause, StoredItem,
+    TickClaim, UsageFilter, UsageRow,
 };
 
 mod append;
@@ -73,11 +74,15 @@ const COMPANY: Duration = Duration::from_millis(20);
 /// How often they look even if nobody announced anything, all of them together. A look is hardly ever more than
 /// one at the files.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// How long one of them relies on another who looks for it.
+const LOOKED_FOR: Duration = Duration::from_secs(30);
 /// Most threads that read at once, beside the one that writes.
 const READERS: usize = 4;
 /// How long one of them waits for something to read before it closes its connection, whose pages and statements
-/// are half a megabyte (Q18). Opening one again takes less than a millisecond.
-const READER_REST: Duration = Duration::from_secs(5);
+/// are a quarter of a megabyte (Q18). Opening one again takes less than a millisecond. Short: what all people
+/// who look at something within so long take at once, a server keeps, because memory that was given back stays
+/// with the allocator.
+const READER_REST: Duration = Duration::from_secs(2);
 
 /// A store in `weir.db` of a state folder. Several processes may use one folder at once.
 ///
@@ -102,6 +107,8 @@ pub struct SqliteStore {
     followers: JournalFollowers,
     /// When their lengths were asked for.
     last_look: LastLook,
+    /// When nobody was at work.
+    last_rest: LastLook,
     counters: Arc<WriterCounters>,
     state_dir: PathBuf,
 }
@@ -169,6 +176,7 @@ impl SqliteStore {
             facts: ChangeMarker::of_facts(state_dir),
             followers: JournalFollowers::default(),
             last_look: LastLook::default(),
+            last_rest: LastLook::default(),
             state_dir: state_dir.to_path_buf(),
             place,
             counters,
@@ -240,6 +248,31 @@ impl SqliteStore {
     async fn is_told_since(&self, since: Instant) -> bool {
         self.followers.was_asked_since(since).await
             || self.last_look.still_holds(&self.place, since)
+    }
+
+    /// Resolves for one of those who follow sessions once they would be told something else if they asked
+    /// now. One looks for all of them, and another when that one has left: the others hardly need a timer
+    /// (Q18).
+    async fn look_for_all(&self) {
+        let _turn = loop {
+            if let Ok(turn) = timeout(LOOKED_FOR, self.followers.turn_to_look()).await {
+                break turn;
+            }
+            // Who has the turn is not at it while it waits for a slow client.
+            let recently = Instant::now().checked_sub(LOOK_AGAIN * 2);
+            if !self.is_told_since(recently.unwrap_or_else(Instant::now)).await {
+                return;
+            }
+        };
+        // It rests first: where an answer takes long, whoever was just answered would ask again at once. What
+        // came since the last answer shows in the files, however long ago whoever looked before has left.
+        loop {
+            let since = Instant::now();
+            sleep(LOOK_AGAIN).await;
+            if !self.is_told_since(since).await {
+                return;
+            }
+        }
     }
 
     /// Gives `work` a connection: that of the journal's thread as long as no more is asked of it at once
@@ -331,6 +364,22 @@ impl Store for SqliteStore {
     async fn list_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
         let filter = filter.clone();
         self.read(async move |c| sessions::list_summaries(c, &filter).await).await
+    }
+
+    async fn list_abandoned_sessions(&self) -> Result<Vec<SessionMeta>, StoreError> {
+        // Whoever goes to work writes that down: where nobody was at it and nobody wrote since, nobody is.
+        if self.last_rest.still_holds(&self.place, Instant::now()) {
+            return Ok(Vec::new());
+        }
+        let look = LastLook::begin(&self.place);
+        let mut found = self.list_sessions(&SessionFilter::default()).await?;
+        found.retain(|meta| meta.status == RUNNING);
+        if found.is_empty() {
+            self.last_rest.end(look);
+        } else {
+            self.last_rest.forget();
+        }
+        Ok(found)
     }
 
     async fn search_passages(
@@ -616,21 +665,14 @@ impl Store for SqliteStore {
             if let Err(error) = self.followers.ask_once(async || self.ask_lengths().await).await {
                 // Whoever reads next is told.
                 tracing::debug!(%error, "the lengths of journals cannot be read");
-                tokio::time::sleep(LOOK_AGAIN).await;
+                sleep(LOOK_AGAIN).await;
                 return;
             }
-            let mut rests = true;
-            while rests {
-                let since = Instant::now();
-                tokio::select! {
-                    biased;
-                    () = follower.wait_beyond(seen) => return,
-                    () = &mut touched => {
-                        tokio::time::sleep(COMPANY).await;
-                        rests = false;
-                    }
-                    () = tokio::time::sleep(LOOK_AGAIN) => rests = self.is_told_since(since).await,
-                }
+            tokio::select! {
+                biased;
+                () = follower.wait_beyond(seen) => return,
+                () = &mut touched => sleep(COMPANY).await,
+                () = self.look_for_all() => (),
             }
         }
     }

@@ -171,10 +171,11 @@ fn to_json_line<T: Serialize>(value: &T) -> String {
     format!("{}\n", serde_json::to_string(value).unwrap_or_default())
 }
 
+/// Its columns, but for those that the database makes of the others.
 async fn columns_of(connection: &mut PgConnection, table: &str) -> Result<Vec<String>, StoreError> {
     let query = sqlx::query(
         "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0
-         AND NOT attisdropped ORDER BY attnum",
+         AND NOT attisdropped AND attgenerated = '' ORDER BY attnum",
     );
     let rows = fetch_rows(connection, query.bind(table.to_string())).await?;
     rows.iter().map(|row| read_cell(row, 0)).collect()

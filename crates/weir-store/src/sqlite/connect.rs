@@ -31,7 +31,11 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait before opening is tried again.
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// Page cache of a connection, in kibibytes: what one session needs (Q5).
-const CACHE_KIB: u32 = 512;
+pub(super) const CACHE_KIB: u32 = 512;
+/// The same of one that only reads. A journal is read from one end to the other, and each of its pages once;
+/// what is read again and again are the few pages by which they are found. Of these connections a server has
+/// up to four for each person who looks at something, and what one gave back stays with the allocator (Q18).
+const READER_CACHE_KIB: u32 = 128;
 /// Pages of the write-ahead log after which a commit itself copies them back. The writer does that
 /// earlier, when it has nothing else to do.
 const AUTO_CHECKPOINT_PAGES: u32 = 4000;
@@ -84,7 +88,7 @@ impl DatabasePlace {
 
     /// A connection that only reads.
     pub(crate) fn connect_reader(&self) -> Result<SqliteConnection, StoreError> {
-        let settings = format!("PRAGMA cache_size = -{CACHE_KIB}; PRAGMA query_only = ON;");
+        let settings = format!("PRAGMA cache_size = -{READER_CACHE_KIB}; PRAGMA query_only = ON;");
         self.connect_with(&settings).map_err(|error| self.explain_error(error))
     }
 
@@ -213,7 +217,7 @@ pub(crate) fn connect_retrying(
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.
-const VERSION_LATEST: &str = "PRAGMA user_version = 11";
+const VERSION_LATEST: &str = "PRAGMA user_version = 12";
 
 #[cfg(test)]
 mod tests {
@@ -222,5 +226,18 @@ mod tests {
     #[test]
     fn d1_the_schema_version_is_the_number_of_migrations() {
         assert_eq!(VERSION_LATEST, format!("PRAGMA user_version = {}", MIGRATIONS.len()));
+    }
+
+    #[test]
+    fn q18_a_connection_that_only_reads_keeps_few_pages() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = DatabasePlace::prepare_database(folder.path(), &SqliteOptions::default());
+        let place = place.expect("a place");
+        let cache_of = |connection: Result<SqliteConnection, StoreError>| {
+            let mut connection = connection.expect("it opens");
+            connection.read_number("PRAGMA cache_size", 0).expect("a number")
+        };
+        assert_eq!(cache_of(place.connect_writer()), -i64::from(CACHE_KIB));
+        assert_eq!(cache_of(place.connect_reader()), -i64::from(READER_CACHE_KIB));
     }
 }

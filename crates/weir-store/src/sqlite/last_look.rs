@@ -47,6 +47,11 @@ impl LastLook {
         *self.lock_look() = stamp.map(|stamp| SettledLook { begun, confirmed: begun, stamp });
     }
 
+    /// What was looked at is not to be believed for as long as the files stay as they are.
+    pub(super) fn forget(&self) {
+        *self.lock_look() = None;
+    }
+
     /// Whether another look would see what the last one saw, as far as was known at `since` or is now.
     pub(super) fn still_holds(&self, place: &DatabasePlace, since: Instant) -> bool {
         let now = Instant::now();
@@ -146,6 +151,9 @@ mod tests {
         let log = folder.path().join("weir.db-wal");
         write_at(&log, "two", SystemTime::UNIX_EPOCH + LONG_AGO * 2);
         assert!(!last.still_holds(&place, Instant::now()), "somebody wrote");
+        look(&last, &place);
+        last.forget();
+        assert!(!last.still_holds(&place, Instant::now()), "it is not to be believed");
         look(&last, &place);
         let before = Instant::now();
         assert!(last.still_holds(&place, before));

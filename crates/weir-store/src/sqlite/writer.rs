@@ -22,7 +22,7 @@ use weir_engine::ports::{
 };
 
 use super::append::SqlitePendingAppend;
-use super::connect::DatabasePlace;
+use super::connect::{CACHE_KIB, DatabasePlace};
 use super::connection::SqliteConnection;
 use super::connection_threads::{ConnectionJob, run_job};
 use super::error::database_error;
@@ -42,8 +42,11 @@ use crate::tables::settings::{read_pause, set_pause};
 
 /// Most appends in one transaction.
 pub(super) const GROUP_APPENDS: usize = 1024;
-/// Sessions that append at once from which on the writer's page cache has room for a thousand.
-const WIDE_GROUP: usize = 16;
+/// Page cache for each session of a group that appends at once, in kibibytes: the pages that its facts are put
+/// on, and its share of the others.
+const SESSION_CACHE_KIB: usize = 16;
+/// The most of all of them.
+const WIDE_CACHE_KIB: u32 = 8192;
 /// Most bytes of one transaction, the last append excepted.
 const GROUP_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes written since the last time after which an idle writer copies the write-ahead log back.
@@ -51,7 +54,7 @@ const CHECKPOINT_BYTES: usize = 1024 * 1024;
 /// Quiet time after which passages are put into the index.
 const IDLE: Duration = Duration::from_millis(250);
 /// Quiet time after which the page cache is given back: a server has one of these threads for each person (Q18).
-const PAGES_KEPT: Duration = Duration::from_secs(5);
+const PAGES_KEPT: Duration = Duration::from_secs(2);
 /// So often it is tried again to give a lease back.
 const GIVE_BACK_AGAIN: Duration = Duration::from_secs(1);
 /// Passages put into the index by one transaction, so that an append never waits long.
@@ -128,8 +131,8 @@ pub(super) struct WriterThread {
     /// Whether commits are synced. Only what need not survive a power cut is committed while they are
     /// not.
     syncs: bool,
-    /// Whether the page cache has room for groups of many sessions.
-    has_wide_cache: bool,
+    /// Room of the page cache, in kibibytes.
+    cache_kib: u32,
     pub(super) audit: AuditFolder,
     /// Last audit line that is known to stand in its file, and what the database says of it.
     pub(super) exported: u64,
@@ -160,7 +163,7 @@ impl WriterThread {
             database: place.database.clone(),
             wal: place.wal,
             syncs: true,
-            has_wide_cache: false,
+            cache_kib: CACHE_KIB,
             audit: AuditFolder::new(state_dir),
             exported: 0,
             exported_stored: 0,
@@ -401,11 +404,15 @@ impl WriterThread {
     }
 
     /// Makes room for groups of this size, once there is one: each session of a group touches pages of its own,
-    /// and those that do not fit are written twice. A program that runs one session never takes that memory.
+    /// and those that do not fit are written twice. A program that runs one session never takes that memory, and
+    /// a server takes for each person what their sessions need (Q19).
     pub(super) fn make_room(&mut self, sessions: usize) {
-        if sessions >= WIDE_GROUP && !self.has_wide_cache {
-            self.has_wide_cache = true;
-            self.set_quietly("PRAGMA cache_size = -8192");
+        let wanted = sessions.saturating_mul(SESSION_CACHE_KIB).checked_next_power_of_two();
+        let wanted = wanted.and_then(|wanted| u32::try_from(wanted).ok());
+        let wanted = wanted.unwrap_or(WIDE_CACHE_KIB).min(WIDE_CACHE_KIB);
+        if wanted > self.cache_kib {
+            self.cache_kib = wanted;
+            self.set_quietly(&format!("PRAGMA cache_size = -{wanted}"));
         }
     }
 
@@ -497,7 +504,7 @@ impl WriterThread {
     /// Gives the connection a setting. It is prepared each time: SQLite sets some of them then, and
     /// not when the statement runs. One that is refused does no harm; a real fault shows in the next
     /// transaction.
-    pub(super) fn set_quietly(&mut self, sql: &'static str) {
+    pub(super) fn set_quietly(&mut self, sql: &str) {
         if let Err(error) = self.connection.run_batch(sql) {
             tracing::debug!(%error, sql, "housekeeping of the database failed");
         }
@@ -593,8 +600,10 @@ mod tests {
             writer.make_room(sessions);
             writer.connection.read_number("PRAGMA cache_size", 0).expect("a number")
         };
-        assert_eq!([1, WIDE_GROUP - 1].map(&mut cache_after), [-512, -512]);
-        assert_eq!([WIDE_GROUP, 1].map(&mut cache_after), [-8192, -8192]);
+        assert_eq!([1, 32].map(&mut cache_after), [-512, -512]);
+        assert_eq!([33, 1].map(&mut cache_after), [-1024, -1024]);
+        assert_eq!([90, 33].map(&mut cache_after), [-2048, -2048]);
+        assert_eq!([GROUP_APPENDS, 90].map(&mut cache_after), [-8192, -8192]);
         writer.finish();
     }
 

@@ -129,8 +129,7 @@ impl Engine {
     /// # Errors
     /// [`StoreError::Held`] with who has it; or the store refuses.
     pub async fn check_not_held(&self, id: &SessionId) -> Result<(), StoreError> {
-        let lease = self.parts.store.acquire_lease(id, &self.parts.owner).await?;
-        self.parts.store.release_lease(&lease).await
+        self.parts.store.check_not_held(id, &self.parts.owner).await
     }
 
     /// Takes up a session that has a journal: what it owed is owed again (D5). A run that was

@@ -146,6 +146,19 @@ impl ServerSessions {
         if self.stop.is_cancelled() {
             return Err(ProblemDetails::internal_failure("the server ends"));
         }
+    }
+
+    /// The same with these settings, for a session that was at rest. `None`: somebody opened it
+    /// meanwhile, as it was.
+    ///
+    /// # Errors
+    /// As [`ServerSessions::take_session`]; or what is wanted cannot be met.
+    pub(crate) async fn reopen_session(
+        &self,
+        request: SessionRequest<'_>,
+        preferences: &SessionPreferences,
+    ) -> HandlerResult<Option<SessionLocation>> {
+        let key = SessionKey::for_session(request.space.as_ref(), request.session);
         let turn = self.opening_lock(&key);
         let _turn = turn.lock().await;
         loop {

@@ -337,6 +337,19 @@ impl Store for SqliteStore {
         self.send_command(|answer| WriterCommand::Release(lease.clone(), answer)).await
     }
 
+    async fn check_not_held(
+        &self,
+        session: &SessionId,
+        owner: &LeaseOwner,
+    ) -> Result<(), StoreError> {
+        if self.holder_text(session).await?.is_none() {
+            return Ok(());
+        }
+        // What could not be given back on a full disk is, before somebody takes it.
+        let lease = self.acquire_lease(session, owner).await?;
+        self.release_lease(&lease).await
+    }
+
     async fn append(&self, append: Append) -> Result<(), StoreError> {
         self.send_command(|answer| WriterCommand::Append(Box::new(append), answer)).await
     }

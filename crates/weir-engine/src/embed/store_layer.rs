@@ -65,6 +65,11 @@ store_layer! {
         owner: &LeaseOwner,
     ) -> Result<Lease, StoreError>;
     async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError>;
+    async fn check_not_held(
+        &self,
+        session: &SessionId,
+        owner: &LeaseOwner,
+    ) -> Result<(), StoreError>;
     async fn append(&self, append: Append) -> Result<(), StoreError>;
     async fn read_records(
         &self,

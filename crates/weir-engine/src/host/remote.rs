@@ -33,11 +33,9 @@ pub(super) async fn find_holder(
     parts: &HostParts,
     id: &SessionId,
 ) -> Result<Option<String>, StoreError> {
-    match parts.store.acquire_lease(id, &parts.owner).await {
-        Ok(lease) => {
-            parts.store.release_lease(&lease).await?;
-            Ok(None)
-        }
+    // Taken for a moment, it would be held for whoever opens the session in that moment.
+    match parts.store.check_not_held(id, &parts.owner).await {
+        Ok(()) => Ok(None),
         Err(StoreError::Held { holder, .. }) => Ok(Some(holder)),
         Err(error) => Err(error),
     }

@@ -384,6 +384,19 @@ pub trait Store: Send + Sync {
     ) -> Result<Lease, StoreError>;
     /// Gives it back. Giving back what was lost meanwhile is no error.
     async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError>;
+    /// Says whether `owner` could take that right now, and keeps nothing: whoever takes it first has it. By
+    /// default it is taken and given back; a store that can tell by reading writes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Held`] while another living owner has it.
+    async fn check_not_held(
+        &self,
+        session: &SessionId,
+        owner: &LeaseOwner,
+    ) -> Result<(), StoreError> {
+        let lease = self.acquire_lease(session, owner).await?;
+        self.release_lease(&lease).await
+    }
     /// Writes all of `append` or none of it.
     ///
     /// # Errors

@@ -329,10 +329,14 @@ impl ServerSessions {
         if self.mode_changed(request, &preferences).await? {
             return Ok(());
         }
-        self.free_idle_session(request, by).await?;
-        match self.take_session(request, Some(&preferences)).await? {
-            SessionLocation::Here(_) => Ok(()),
-            SessionLocation::Elsewhere(holder) => Err(session_held(&holder)),
+        for _ in 0..TAKE_UP_ATTEMPTS {
+            self.free_idle_session(request, by.clone()).await?;
+            match self.reopen_session(request, &preferences).await? {
+                Some(SessionLocation::Here(_)) => return Ok(()),
+                Some(SessionLocation::Elsewhere(holder)) => return Err(session_held(&holder)),
+                // Another opened it in between, with what it had: it is at rest again, or a run is on.
+                None => (),
+            }
         }
     }
 

@@ -180,6 +180,24 @@ async fn d2_a_living_owner_keeps_the_lease(store: &dyn Store) {
     assert!(lease.epoch > scribe.lease.epoch);
 }
 
+async fn d2_whoever_asks_for_a_lease_is_told_who_has_it(store: &dyn Store) {
+    let scribe = Scribe::new(store, "one").await;
+    let (session, other) = (scribe.lease.session.clone(), this_process("other"));
+    let held = store.acquire_lease(&session, &other).await.expect_err("held");
+    let told = store.check_not_held(&session, &other).await.expect_err("held");
+    assert!(matches!(told, StoreError::Held { .. }), "{told}");
+    assert_eq!(told.to_string(), held.to_string());
+    store.append(scribe.next(1)).await.expect("to ask took nothing away");
+    store.release_lease(&scribe.lease).await.expect("given back");
+    for free in [&session, &SessionId::new("new")] {
+        store.check_not_held(free, &other).await.expect("nobody has it");
+        store.acquire_lease(free, &other).await.expect("it is still free");
+    }
+    let gone = SessionId::new("gone");
+    store.acquire_lease(&gone, &dead_owner("gone")).await.expect("free");
+    store.check_not_held(&gone, &other).await.expect("who had it is not alive");
+}
+
 async fn d2_a_dead_owner_loses_the_lease_and_its_appends_fail(store: &dyn Store) {
     let session = SessionId::new("one");
     let stale = store.acquire_lease(&session, &dead_owner("gone")).await.expect("free");

@@ -19,11 +19,14 @@ use weir_engine::ports::{
 
 mod baseline;
 mod collect;
+mod log;
 mod memory;
+mod merge;
 mod names;
 mod note;
 mod objects;
 mod repository;
+mod settle;
 mod snapshot;
 
 pub use memory::MemoryCheckpoints;

@@ -16,7 +16,8 @@ use weir_engine::ports::{CheckpointFilter, StoreError};
 use super::names::ref_name;
 use super::note::CheckpointNote;
 use super::objects::{ObjectDatabase, git_error};
-use super::repository::{PackMode, ShadowRepository};
+use super::repository::{PackMode, ShadowRepository, files_if_there};
+use super::settle::PossibleLoss;
 use super::snapshot::ListedCheckpoint;
 use crate::filesystem::io_error;
 
@@ -28,10 +29,14 @@ const SHARE: usize = 8;
 impl ShadowRepository {
     /// Removes all checkpoints of a session and their contents.
     pub(super) fn forget_session(&mut self, session: &SessionId) -> Result<(), StoreError> {
-        if self.session_tip(session.as_str())?.is_none() {
+        let name = ref_name(session.as_str());
+        // One whose checkpoints were taken away again has no ref, and its words may be in the log.
+        if self.session_tip(session.as_str())?.is_none() && !self.is_logged(&name)? {
             return Ok(());
         }
-        self.remove_tips(&BTreeSet::from([ref_name(session.as_str())]))?;
+        // What the log says would come back with it, and its words with the log.
+        self.settle_log(PossibleLoss::Nothing)?;
+        self.remove_tips(&BTreeSet::from([name]))?;
         self.repack()
     }
 
@@ -53,10 +58,7 @@ impl ShadowRepository {
             }
             before = commit.parent;
         }
-        match before {
-            Some(before) => self.set_tip(session.as_str(), before),
-            None => self.remove_tips(&BTreeSet::from([ref_name(session.as_str())])),
-        }
+        self.point_session(session.as_str(), Some(tip), before, Vec::new())
     }
 
     pub(super) fn collect_old(
@@ -83,6 +85,7 @@ impl ShadowRepository {
 
     /// Keeps only these checkpoints, the newest of each chain.
     fn keep_only(&mut self, kept: &[ListedCheckpoint]) -> Result<(), StoreError> {
+        self.settle_log(PossibleLoss::Nothing)?;
         let kept: BTreeSet<Oid> = kept.iter().map(|listed| listed.commit).collect();
         let tips = self.session_tips()?;
         let old_cuts = self.shallow_commits()?;
@@ -114,11 +117,12 @@ impl ShadowRepository {
 
     /// Packs everything that the refs reach and removes everything else.
     fn repack(&mut self) -> Result<(), StoreError> {
+        self.settle_log(PossibleLoss::Nothing)?;
         let tips: Vec<Oid> = self.session_tips()?.into_values().collect();
         let cuts = self.shallow_commits()?;
         let old_packs = self.pack_files()?;
         let (repository, _) = self.open_anew(PackMode::Small)?;
-        let pack = pack_of(&repository, &tips, &cuts)?;
+        let pack = pack_of(&repository, &self.path, &tips, &cuts)?;
         let kept = match pack {
             Some(pack) => Some(self.add_pack(&pack)?),
             None => None,
@@ -138,6 +142,7 @@ impl ShadowRepository {
     /// person's `git gc` wrote about commits that may be gone.
     fn remove_loose(&self) -> Result<(), StoreError> {
         let remove = || -> std::io::Result<()> {
+            self.remove_unfinished()?;
             for folder in loose_folders(&self.path)? {
                 fs::remove_dir_all(folder)?;
             }
@@ -161,8 +166,8 @@ impl ShadowRepository {
             let mut folders = loose_folders(&self.path)?;
             folders.push(self.pack_folder());
             for folder in folders {
-                for entry in fs::read_dir(folder)? {
-                    bytes += entry?.metadata()?.len();
+                for file in files_if_there(&folder)? {
+                    bytes += fs::symlink_metadata(file)?.len();
                 }
             }
             Ok(bytes)
@@ -171,7 +176,8 @@ impl ShadowRepository {
     }
 }
 
-fn loose_folders(repository: &Path) -> std::io::Result<Vec<PathBuf>> {
+/// The folders of single objects.
+pub(super) fn loose_folders(repository: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut folders = Vec::new();
     for entry in fs::read_dir(repository.join("objects"))? {
         let entry = entry?;
@@ -184,14 +190,16 @@ fn loose_folders(repository: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// A pack of everything that `tips` reach down to `cuts`; `None` when that is nothing.
+/// A pack of everything that `tips` reach down to `cuts`, of the repository in a folder; `None` when
+/// that is nothing.
 fn pack_of(
     repository: &Repository,
+    folder: &Path,
     tips: &[Oid],
     cuts: &BTreeSet<Oid>,
 ) -> Result<Option<Buf>, StoreError> {
     let failed = |e: &git2::Error| git_error(DOING, e);
-    let objects = ObjectDatabase::new(repository.odb().map_err(|e| failed(&e))?);
+    let objects = ObjectDatabase::new(repository.odb().map_err(|e| failed(&e))?, folder);
     let mut builder = repository.packbuilder().map_err(|e| failed(&e))?;
     for tip in tips {
         let mut next = Some(*tip);

@@ -4,10 +4,18 @@
 //! nor hooks can change what is stored.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use git2::{ObjectType, Odb, Oid};
+use git2::{ObjectType, Odb, OdbLookupFlags, Oid};
 use weir_core::ids::Timestamp;
 use weir_engine::ports::StoreError;
+
+use super::log::{RECORD_BYTES_MAX, RECORD_OBJECTS_MAX};
+use crate::filesystem::io_error;
+
+const WRITING: &str = "writing a checkpoint";
 
 /// Mode of a tree entry.
 const TREE: u32 = 0o040_000;
@@ -18,8 +26,21 @@ pub(super) const LINK: u32 = 0o120_000;
 /// An object database, with what was written through it.
 pub(super) struct ObjectDatabase<'a> {
     odb: Odb<'a>,
+    /// The folder of the repository.
+    repository: PathBuf,
     /// Everything that the checkpoint needs on disk.
-    pub(super) written: Vec<Oid>,
+    written: Vec<Oid>,
+    /// The same with its bytes, while they are few enough for the log. `None`: they are not, or
+    /// nobody wants them.
+    kept: Option<Vec<WrittenObject>>,
+    kept_bytes: usize,
+}
+
+/// An object as it was written.
+pub(super) struct WrittenObject {
+    pub(super) id: Oid,
+    pub(super) kind: ObjectType,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// A wanted change of a tree, by name.
@@ -45,6 +66,24 @@ pub(super) struct CommitObject {
 
 pub(super) fn git_error(doing: &str, error: &git2::Error) -> StoreError {
     StoreError::Io { doing: doing.to_string(), why: error.message().to_string() }
+}
+
+/// Whether an object has the content that its name says.
+pub(super) fn is_whole(odb: &Odb<'_>, id: Oid, kind: ObjectType) -> bool {
+    odb.read(id).is_ok_and(|found| found.kind() == kind)
+}
+
+/// Where an object lies that lies by itself.
+pub(super) fn loose_file(repository: &Path, id: Oid) -> PathBuf {
+    let hex = id.to_string();
+    repository.join("objects").join(&hex[..2]).join(&hex[2..])
+}
+
+pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 fn damaged_object(what: impl std::fmt::Display, why: &str) -> StoreError {
@@ -81,14 +120,57 @@ pub(super) fn plan_tree_change(
 }
 
 impl<'a> ObjectDatabase<'a> {
-    pub(super) fn new(odb: Odb<'a>) -> ObjectDatabase<'a> {
-        ObjectDatabase { odb, written: Vec::new() }
+    /// The objects `odb` of the repository in a folder.
+    pub(super) fn new(odb: Odb<'a>, repository: &Path) -> ObjectDatabase<'a> {
+        let repository = repository.to_path_buf();
+        ObjectDatabase { odb, repository, written: Vec::new(), kept: None, kept_bytes: 0 }
+    }
+
+    /// The same, which keeps the bytes of what is written through it.
+    pub(super) fn keep_written(self) -> ObjectDatabase<'a> {
+        ObjectDatabase { kept: Some(Vec::new()), ..self }
+    }
+
+    /// What was written, and its bytes if they were kept and are few enough for the log.
+    pub(super) fn into_written(self) -> (Vec<Oid>, Option<Vec<WrittenObject>>) {
+        (self.written, self.kept)
     }
 
     fn write_object(&mut self, kind: ObjectType, bytes: &[u8]) -> Result<Oid, StoreError> {
-        let id = self.odb.write(kind, bytes).map_err(|e| git_error("writing a checkpoint", &e))?;
+        let failed = |e: &git2::Error| git_error(WRITING, e);
+        let id = Oid::hash_object(kind, bytes).map_err(|e| failed(&e))?;
+        let is_there = self.odb.exists_ext(id, OdbLookupFlags::NO_REFRESH);
+        if is_there && !is_whole(&self.odb, id, kind) {
+            self.remove_broken(id, kind)?;
+        }
+        self.odb.write(kind, bytes).map_err(|e| failed(&e))?;
         self.written.push(id);
+        self.keep_object(id, kind, bytes);
         Ok(id)
+    }
+
+    /// Removes an object that a power cut left of a checkpoint of which nobody was told. As long as
+    /// something is there, it would count as written.
+    fn remove_broken(&self, id: Oid, kind: ObjectType) -> Result<(), StoreError> {
+        remove_if_there(&loose_file(&self.repository, id)).map_err(|e| io_error(WRITING, &e))?;
+        if self.odb.exists_ext(id, OdbLookupFlags::NO_REFRESH) && !is_whole(&self.odb, id, kind) {
+            let why = format!(
+                "a pack has it, without its content: move {} away, and checkpoints begin anew",
+                self.repository.display()
+            );
+            return Err(damaged_object(id, &why));
+        }
+        Ok(())
+    }
+
+    fn keep_object(&mut self, id: Oid, kind: ObjectType, bytes: &[u8]) {
+        let Some(kept) = &mut self.kept else { return };
+        self.kept_bytes = self.kept_bytes.saturating_add(bytes.len());
+        if self.kept_bytes > RECORD_BYTES_MAX || kept.len() >= RECORD_OBJECTS_MAX {
+            self.kept = None;
+        } else {
+            kept.push(WrittenObject { id, kind, bytes: bytes.to_vec() });
+        }
     }
 
     pub(super) fn read_object(&self, id: Oid, kind: ObjectType) -> Result<Vec<u8>, StoreError> {

@@ -1,9 +1,9 @@
 //! One shadow repository on disk: made, locked, its refs read and written, its files made durable.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,15 +11,13 @@ use git2::{Config, ErrorClass, Odb, Oid, Repository};
 use rustix::fs::FlockOperation;
 use weir_engine::ports::StoreError;
 
+use super::log::CheckpointLog;
 use super::names::ref_name;
-use super::objects::{ObjectDatabase, git_error};
+use super::objects::{ObjectDatabase, git_error, loose_file};
 use crate::filesystem::{io_error, private_folder, sync_folder};
 
 /// Threads that wait for the disk together; the file system then syncs for all at once.
 const SYNC_THREADS: usize = 8;
-
-/// Objects that are remembered as durable.
-const DURABLE_KNOWN: usize = 10_000;
 
 /// The whole configuration: nothing of the user's may change how objects are named or read.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tfilemode = true\n\
@@ -37,8 +35,20 @@ pub(super) struct ShadowRepository {
     repository: Option<Repository>,
     /// Single objects can be written to it.
     loose: bool,
-    /// Objects that this process made durable.
-    durable: HashSet<Oid>,
+    /// What makes small checkpoints durable.
+    pub(super) log: CheckpointLog,
+    /// This process looked whether a power cut may have taken what the log has.
+    pub(super) is_healed: bool,
+    /// The folder of packs as it was when this process last had the lock.
+    packs: Option<FolderStamp>,
+}
+
+/// What is another one once files came into a folder or went.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct FolderStamp {
+    inode: u64,
+    changed: i64,
+    changed_ns: i64,
 }
 
 /// How packs are made.
@@ -52,7 +62,16 @@ pub(super) enum PackMode {
 
 impl ShadowRepository {
     pub(super) fn new(path: PathBuf, workspace: PathBuf) -> ShadowRepository {
-        ShadowRepository { path, workspace, repository: None, loose: true, durable: HashSet::new() }
+        let log = CheckpointLog::new(&path);
+        ShadowRepository {
+            path,
+            workspace,
+            repository: None,
+            loose: true,
+            log,
+            is_healed: false,
+            packs: None,
+        }
     }
 
     pub(super) fn exists(&self) -> bool {
@@ -79,8 +98,32 @@ impl ShadowRepository {
             self.repository = None;
             create_repository(&self.path, &self.workspace).map_err(|e| io_error(doing(), &e))?;
         }
+        self.notice_packs()?;
+        self.ready_log()?;
         // The lock ends with its file.
-        work(self)
+        let done = work(self);
+        // What failed on its way may have left the name of a pack that is not durable.
+        self.packs = if done.is_ok() { self.stamp_packs() } else { None };
+        done
+    }
+
+    /// Looks whether somebody else changed the packs. Libgit2 goes on believing in those that are
+    /// gone; and who was killed may not have made the names of new ones durable, on which we rely.
+    fn notice_packs(&mut self) -> Result<(), StoreError> {
+        let found = self.stamp_packs();
+        if found.is_some() && found != self.packs {
+            self.close();
+            sync_folder(&self.pack_folder())
+                .map_err(|e| io_error("looking at the packs of checkpoints", &e))?;
+            self.packs = found;
+        }
+        Ok(())
+    }
+
+    fn stamp_packs(&self) -> Option<FolderStamp> {
+        let found = fs::metadata(self.pack_folder()).ok()?;
+        let (inode, changed, changed_ns) = (found.ino(), found.mtime(), found.mtime_nsec());
+        Some(FolderStamp { inode, changed, changed_ns })
     }
 
     pub(super) fn open_repository(&mut self) -> Result<&Repository, StoreError> {
@@ -135,16 +178,21 @@ impl ShadowRepository {
     /// Forgets what is open: packs were replaced.
     pub(super) fn close(&mut self) {
         self.repository = None;
-        self.durable.clear();
     }
 
     pub(super) fn object_database(&mut self) -> Result<ObjectDatabase<'_>, StoreError> {
+        let folder = self.path.clone();
         let odb = self.open_repository()?.odb();
-        Ok(ObjectDatabase::new(odb.map_err(|e| git_error("opening checkpoints", &e))?))
+        Ok(ObjectDatabase::new(odb.map_err(|e| git_error("opening checkpoints", &e))?, &folder))
     }
 
-    fn refs_folder(&self) -> PathBuf {
+    pub(super) fn refs_folder(&self) -> PathBuf {
         self.path.join("refs/weir")
+    }
+
+    /// Where a person's `git gc` puts refs.
+    pub(super) fn packed_refs(&self) -> PathBuf {
+        self.path.join("packed-refs")
     }
 
     /// The newest commit of a session.
@@ -155,15 +203,7 @@ impl ShadowRepository {
     /// The newest commit of each session, by ref name.
     pub(super) fn session_tips(&self) -> Result<BTreeMap<String, Oid>, StoreError> {
         let failed = |e: &io::Error| io_error("reading the checkpoints' refs", e);
-        let mut tips = BTreeMap::new();
-        // A person's `git gc` may have moved refs into one file.
-        for line in read_if_there(&self.path.join("packed-refs")).map_err(|e| failed(&e))?.lines() {
-            if let Some((id, name)) = line.split_once(" refs/weir/")
-                && let Ok(id) = id.parse()
-            {
-                tips.insert(name.trim().to_string(), id);
-            }
-        }
+        let mut tips = self.packed_tips()?;
         let entries = match self.refs_folder().read_dir() {
             Ok(entries) => entries,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(tips),
@@ -172,10 +212,11 @@ impl ShadowRepository {
         for entry in entries {
             let entry = entry.map_err(|e| failed(&e))?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            let text = fs::read_to_string(entry.path()).map_err(|e| failed(&e))?;
             if name.ends_with(".new") {
+                // A power cut may have left anything in it.
                 continue;
             }
+            let text = fs::read_to_string(entry.path()).map_err(|e| failed(&e))?;
             let id = text.trim().parse().map_err(|_| StoreError::Damaged {
                 what: format!("checkpoint ref {}", entry.path().display()),
                 why: "it names no commit".to_string(),
@@ -185,12 +226,30 @@ impl ShadowRepository {
         Ok(tips)
     }
 
-    /// Points a session at `id`, durably.
-    pub(super) fn set_tip(&self, session: &str, id: Oid) -> Result<(), StoreError> {
-        let name = ref_name(session);
+    /// The newest commits as a person's `git gc` may have moved them into one file.
+    pub(super) fn packed_tips(&self) -> Result<BTreeMap<String, Oid>, StoreError> {
+        let text = read_if_there(&self.packed_refs())
+            .map_err(|e| io_error("reading the checkpoints' refs", &e))?;
+        let named = text.lines().filter_map(|line| {
+            let (id, name) = line.split_once(" refs/weir/")?;
+            Some((name.trim().to_string(), id.parse::<Oid>().ok()?))
+        });
+        Ok(named.collect())
+    }
+
+    /// Points a ref at `id`. The log is what makes that durable.
+    pub(super) fn write_tip(&self, name: &str, id: Oid) -> Result<(), StoreError> {
         let write = || -> io::Result<()> {
-            fs::create_dir_all(self.refs_folder())?;
-            replace_file(&self.refs_folder().join(&name), &format!("{id}\n"))
+            let folder = self.refs_folder();
+            if !folder.is_dir() {
+                // A backup of packed refs has none.
+                fs::create_dir_all(&folder)?;
+                sync_folder(&self.path.join("refs"))?;
+                sync_folder(&self.path)?;
+            }
+            let path = folder.join(name);
+            let (_, new) = write_beside(&path, &format!("{id}\n"))?;
+            fs::rename(new, path)
         };
         write().map_err(|e| io_error("writing a checkpoint's ref", &e))
     }
@@ -198,7 +257,7 @@ impl ShadowRepository {
     /// Takes away the refs of these names.
     pub(super) fn remove_tips(&self, names: &BTreeSet<String>) -> Result<(), StoreError> {
         let failed = |e: &io::Error| io_error("removing checkpoints", e);
-        let packed = self.path.join("packed-refs");
+        let packed = self.packed_refs();
         let text = read_if_there(&packed).map_err(|e| failed(&e))?;
         if !text.is_empty() {
             let kept: String = text
@@ -243,29 +302,50 @@ impl ShadowRepository {
     }
 
     /// Makes loose objects durable, with the names of their files.
-    pub(super) fn sync_objects(&mut self, ids: &[Oid]) -> Result<(), StoreError> {
-        let objects = self.path.join("objects");
+    pub(super) fn sync_objects(&self, ids: &[Oid]) -> Result<(), StoreError> {
         let mut paths = BTreeSet::new();
-        for id in ids.iter().filter(|id| !self.durable.contains(id)) {
-            let hex = id.to_string();
-            let folder = objects.join(&hex[..2]);
-            let file = folder.join(&hex[2..]);
+        for id in ids {
+            let file = self.loose_file(*id);
             // What is not there lies in a pack, and was made durable with it.
             if file.exists() {
-                paths.extend([file, folder, objects.clone()]);
+                // Its folder, and the folder of those.
+                paths.extend(file.ancestors().skip(1).take(2).map(Path::to_path_buf));
+                paths.insert(file);
             }
         }
         sync_all(&paths.into_iter().collect::<Vec<_>>())
-            .map_err(|e| io_error("making a checkpoint durable", &e))?;
-        if self.durable.len() > DURABLE_KNOWN {
-            self.durable.clear();
-        }
-        self.durable.extend(ids);
-        Ok(())
+            .map_err(|e| io_error("making a checkpoint durable", &e))
+    }
+
+    /// Where an object lies that lies by itself.
+    pub(super) fn loose_file(&self, id: Oid) -> PathBuf {
+        loose_file(&self.path, id)
     }
 
     pub(super) fn pack_folder(&self) -> PathBuf {
         self.path.join("objects/pack")
+    }
+
+    /// Where a pack lies until it is durable.
+    pub(super) fn unfinished_folder(&self) -> PathBuf {
+        self.path.join("weir-unfinished")
+    }
+
+    /// Removes what a killed process left of a pack.
+    pub(super) fn remove_unfinished(&self) -> io::Result<()> {
+        match fs::remove_dir_all(self.unfinished_folder()) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+}
+
+/// What is in a folder; nothing where there is none, as where a backup was restored.
+pub(super) fn files_if_there(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(e) => Err(e),
     }
 }
 
@@ -292,15 +372,21 @@ pub(super) fn sync_all(paths: &[PathBuf]) -> io::Result<()> {
 
 /// Replaces a small file, durably: the old text or the new, never half.
 fn replace_file(path: &Path, text: &str) -> io::Result<()> {
+    let (file, new) = write_beside(path, text)?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// The file that is to take the place of a small one, and where it is until then.
+fn write_beside(path: &Path, text: &str) -> io::Result<(File, PathBuf)> {
     let mut name = path.as_os_str().to_os_string();
     name.push(".new");
     let new = PathBuf::from(name);
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
     file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, path)?;
-    path.parent().map_or(Ok(()), sync_folder)
+    Ok((file, new))
 }
 
 fn read_if_there(path: &Path) -> io::Result<String> {

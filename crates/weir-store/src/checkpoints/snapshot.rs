@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 use git2::{Buf, Indexer, ObjectType, Oid};
 use weir_core::ids::CheckpointId;
@@ -19,16 +20,16 @@ use weir_engine::ports::{
 use super::names::{ref_name, tree_path};
 use super::note::{CheckpointNote, commit_title};
 use super::objects::{
-    EXECUTABLE, FILE, LINK, ObjectDatabase, TreeChange, git_error, plan_tree_change,
+    EXECUTABLE, FILE, LINK, ObjectDatabase, TreeChange, WrittenObject, git_error, plan_tree_change,
 };
-use super::repository::{PackMode, ShadowRepository, sync_all};
+use super::repository::{PackMode, ShadowRepository, files_if_there, sync_all};
 use super::resolve_checkpoint_id;
 use crate::filesystem::{io_error, sync_folder};
 
 /// Most entries that are written as single files; more go into one pack.
 const LOOSE_ENTRIES: usize = 16;
 /// The mempack stands before the disk: what is written goes there.
-const MEMPACK_PRIORITY: i32 = 1000;
+pub(super) const MEMPACK_PRIORITY: i32 = 1000;
 
 /// Digits of a whole name.
 const ID_CHARS: usize = 40;
@@ -74,19 +75,35 @@ impl ShadowRepository {
         snapshot: &Snapshot,
         announced: Option<&CheckpointId>,
     ) -> Result<Oid, StoreError> {
-        let tip = self.session_tip(snapshot.session.as_str())?;
-        let id = if snapshot.entries.len() <= LOOSE_ENTRIES && self.writes_loose()? {
-            let mut objects = self.object_database()?;
-            let id = write_checkpoint(&mut objects, snapshot, tip, announced)?;
-            let written = std::mem::take(&mut objects.written);
-            drop(objects);
-            self.sync_objects(&written)?;
-            id
+        let session = snapshot.session.as_str();
+        let tip = self.session_tip(session)?;
+        let (id, unlogged) = if snapshot.entries.len() <= LOOSE_ENTRIES && self.writes_loose()? {
+            self.take_loose(snapshot, tip, announced)?
         } else {
-            self.take_packed(snapshot, tip, announced)?
+            (self.take_packed(snapshot, tip, announced)?, Vec::new())
         };
-        self.set_tip(snapshot.session.as_str(), id)?;
+        self.point_session(session, tip, Some(id), unlogged)?;
         Ok(id)
+    }
+
+    /// Writes the objects of a small checkpoint as single files. Those that are given back are not
+    /// durable: the log has to have them.
+    fn take_loose(
+        &mut self,
+        snapshot: &Snapshot,
+        tip: Option<Oid>,
+        announced: Option<&CheckpointId>,
+    ) -> Result<(Oid, Vec<WrittenObject>), StoreError> {
+        let mut objects = self.object_database()?.keep_written();
+        let id = write_checkpoint(&mut objects, snapshot, tip, announced)?;
+        let (written, kept) = objects.into_written();
+        match kept {
+            Some(kept) => Ok((id, self.unlogged_objects(kept))),
+            None => {
+                self.sync_objects(&written)?;
+                Ok((id, Vec::new()))
+            }
+        }
     }
 
     /// Writes all objects of a large checkpoint as one pack: few files, few syncs.
@@ -101,7 +118,7 @@ impl ShadowRepository {
         let odb = repository.odb().map_err(|e| failed(&e))?;
         let mempack = odb.add_new_mempack_backend(MEMPACK_PRIORITY).map_err(|e| failed(&e))?;
         let own = repository.odb().map_err(|e| failed(&e))?;
-        let mut objects = ObjectDatabase::new(own);
+        let mut objects = ObjectDatabase::new(own, &self.path);
         let id = write_checkpoint(&mut objects, snapshot, tip, announced)?;
         let mut pack = Buf::new();
         mempack.dump(&repository, &mut pack).map_err(|e| failed(&e))?;
@@ -109,29 +126,44 @@ impl ShadowRepository {
         Ok(id)
     }
 
-    /// Puts a pack into the repository, durably, and returns the start of its files' names.
+    /// Puts a pack into the repository and returns the start of its files' names. It is made beside
+    /// and gets its place when it is durable: who finds an object in a pack takes it for durable.
     pub(super) fn add_pack(&mut self, pack: &[u8]) -> Result<String, StoreError> {
-        let folder = self.pack_folder();
+        let unfinished = self.unfinished_folder();
+        self.remove_unfinished()
+            .and_then(|()| fs::create_dir(&unfinished))
+            .map_err(|e| io_error(TAKING, &e))?;
         let write = || -> Result<String, git2::Error> {
             // 0o444 as git has it: what is named by its content never changes.
-            let mut indexer = Indexer::new(None, &folder, 0o444, false)?;
+            let mut indexer = Indexer::new(None, &unfinished, 0o444, false)?;
             indexer.write_all(pack).map_err(|e| git2::Error::from_str(&e.to_string()))?;
             indexer.commit()
         };
         let name = format!("pack-{}", write().map_err(|e| git_error(TAKING, &e))?);
-        let files = ["pack", "idx"].map(|kind| folder.join(format!("{name}.{kind}")));
-        sync_all(&files).and_then(|()| sync_folder(&folder)).map_err(|e| io_error(TAKING, &e))?;
+        self.place_pack(&name).map_err(|e| io_error(TAKING, &e))?;
         self.close();
         Ok(name)
     }
 
-    pub(super) fn pack_files(&self) -> Result<Vec<std::path::PathBuf>, StoreError> {
-        let failed = |e: &std::io::Error| io_error("reading checkpoints", e);
-        let mut files = Vec::new();
-        for entry in fs::read_dir(self.pack_folder()).map_err(|e| failed(&e))? {
-            files.push(entry.map_err(|e| failed(&e))?.path());
+    fn place_pack(&self, name: &str) -> io::Result<()> {
+        let (unfinished, folder) = (self.unfinished_folder(), self.pack_folder());
+        if !folder.is_dir() {
+            // A backup has no empty folders.
+            fs::create_dir_all(&folder)?;
+            sync_folder(&self.path.join("objects"))?;
         }
-        Ok(files)
+        let files = ["pack", "idx"].map(|kind| format!("{name}.{kind}"));
+        sync_all(&files.each_ref().map(|file| unfinished.join(file)))?;
+        for file in &files {
+            // Git passes over an index whose pack is not there.
+            fs::rename(unfinished.join(file), folder.join(file))?;
+        }
+        sync_folder(&folder)?;
+        self.remove_unfinished()
+    }
+
+    pub(super) fn pack_files(&self) -> Result<Vec<PathBuf>, StoreError> {
+        files_if_there(&self.pack_folder()).map_err(|e| io_error("reading checkpoints", &e))
     }
 
     /// Checkpoints of the sessions that `filter` names, newest first.

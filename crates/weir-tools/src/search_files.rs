@@ -19,7 +19,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use weir_core::tool::{Effects, PathAccess, PathEffect, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, ToolContext};
-use weir_engine::workspace::{EntryKind, FileError, Workspace};
+use weir_engine::workspace::{EntryKind, FileError, FoundFile, Workspace};
 
 use crate::built::{ActionTool, tool_spec};
 use crate::draft::{plan_blocking, reading_plan};
@@ -68,7 +68,7 @@ impl ActionTool for SearchFiles {
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "search_files",
                 ToolGroup::Read,
                 "Searches file contents with a regular expression: matching lines with their \
@@ -201,6 +201,7 @@ fn search_tree(
     }
     let walk = workspace.walk(at, whole_tree())?;
     hits.tree_cut = walk.truncated;
+    let mut found = workspace.found_files();
     for entry in &walk.entries {
         let wanted = |files: &PathPattern| files.matches(path_below(&at.path, &entry.path));
         if entry.kind != EntryKind::File || !query.files.as_ref().is_none_or(wanted) {
@@ -209,19 +210,16 @@ fn search_tree(
         if hits.full || cancel.is_cancelled() {
             break;
         }
-        let file_at = workspace.effect_of_entry(entry);
-        if file_at.ignored.is_some() {
-            continue;
-        }
-        if file_at.sensitive.is_some() {
-            hits.skipped.push(format!("{} (may hold secrets: search it by its path)", entry.path));
-            continue;
-        }
-        match workspace.open_file(&file_at) {
-            Ok(file) => {
-                let key_lines = || workspace.key_lines(&file_at);
+        match found.open_entry(entry) {
+            Ok(FoundFile::Open(file)) => {
+                let key_lines = || workspace.key_lines(&workspace.effect_of_entry(entry));
                 let file = SearchedFile { path: &entry.path, file: &file, key_lines: &key_lines };
                 hits.search_file(&mut searcher, query, file, cancel);
+            }
+            Ok(FoundFile::Hidden) => (),
+            Ok(FoundFile::AsksFirst) => {
+                let path = &entry.path;
+                hits.skipped.push(format!("{path} (may hold secrets: search it by its path)"));
             }
             Err(why) => hits.skipped.push(why.to_string()),
         }

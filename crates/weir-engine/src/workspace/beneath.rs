@@ -21,6 +21,10 @@ const LOOKUP_TRIES: usize = 16;
 pub(super) const PIECE_BYTES: usize = 64 * 1024;
 /// Most names that are read from one folder.
 pub(super) const FOLDER_NAMES_MAX: usize = 1_000_000;
+/// A folder of so many bytes has hundreds of names: to read them takes longer than to ask for some.
+const LONG_FOLDER_BYTES: i64 = 8 << 10;
+/// File systems that count a link of a folder for each folder in it: ext2 to ext4, and XFS.
+const COUNT_FOLDERS: [u64; 2] = [0xef53, 0x5846_5342];
 
 /// Opens `rel` beneath `base` without following any link.
 pub(super) fn open_beneath(
@@ -110,6 +114,26 @@ pub(super) fn open_regular(
     if kind_of(&looked) != FileType::RegularFile {
         return Err(Ok(kind_of(&looked)));
     }
+    open_looked_at(base, rel)
+}
+
+/// The same of an entry of an open folder, by its own name.
+pub(super) fn open_regular_entry(
+    folder: BorrowedFd<'_>,
+    name: &OsStr,
+) -> Result<(std::fs::File, Stat), Result<FileType, Errno>> {
+    let looked = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(Err)?;
+    if kind_of(&looked) != FileType::RegularFile {
+        return Err(Ok(kind_of(&looked)));
+    }
+    open_looked_at(folder, Path::new(name))
+}
+
+/// Opens what was a regular file a moment ago.
+fn open_looked_at(
+    base: BorrowedFd<'_>,
+    rel: &Path,
+) -> Result<(std::fs::File, Stat), Result<FileType, Errno>> {
     // What was put there since may be a pipe or a terminal: it must neither block nor be taken.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
     let handle = open_beneath(base, rel, flags).map_err(Err)?;
@@ -174,14 +198,37 @@ pub(super) fn all_names(folder: BorrowedFd<'_>) -> Result<Vec<(OsString, FileTyp
     names_up_to(folder, usize::MAX).map(|(names, _)| names)
 }
 
-/// Calls `each` with every name in the folder at `path`, no link, and whether that is a folder.
-pub(super) fn for_each_name(path: &Path, mut each: impl FnMut(&OsStr, bool)) -> Result<(), Errno> {
+/// Opens the folder at `path`, no link, to read the names in it.
+pub(super) fn open_to_read(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::open(path, flags, Mode::empty())?;
-    read_names(folder.as_fd(), |name, said| {
-        each(name, kind_of_entry(folder.as_fd(), name, said) == FileType::Directory);
+    rustix::fs::open(path, flags, Mode::empty())
+}
+
+/// Calls `each` with every name in a folder, and whether that is a folder.
+pub(super) fn for_each_name(
+    folder: BorrowedFd<'_>,
+    mut each: impl FnMut(&OsStr, bool),
+) -> Result<(), Errno> {
+    read_names(folder, |name, said| {
+        each(name, kind_of_entry(folder, name, said) == FileType::Directory);
         ControlFlow::Continue(())
     })
+}
+
+/// Whether a folder has many names and its file system says that none of them is a folder. `false` where it does
+/// not count them: those that join others, of the network, or that are not known.
+pub(super) fn is_long_without_folders(folder: BorrowedFd<'_>) -> bool {
+    // Its own name and `.` in it are links too.
+    let is_without = |stat: Stat| stat.st_size >= LONG_FOLDER_BYTES && stat.st_nlink == 2;
+    rustix::fs::fstat(folder).is_ok_and(is_without)
+        && rustix::fs::fstatfs(folder).is_ok_and(|system| {
+            u64::try_from(system.f_type).is_ok_and(|kind| COUNT_FOLDERS.contains(&kind))
+        })
+}
+
+/// Whether something in a folder may have this name: only where the system says so there is nothing.
+pub(super) fn may_have_name(folder: BorrowedFd<'_>, name: &str) -> bool {
+    !matches!(rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
 }
 
 /// What an entry of a folder is, of which the folder says this: some file systems do not say the kind

@@ -14,9 +14,9 @@ use rustix::io::Errno;
 use weir_core::governance::rules::RuleSet;
 
 use super::beneath;
-use super::governed::{is_instructing, may_instruct};
+use super::governed::{is_instructing, leads_to_instructing, may_instruct};
 use super::guard::{PathKind, PathSpot, WorkspacePathGuard, said_of};
-use super::lists::{GIT_LIST, IGNORE_LIST, PROTECT_LIST, PathList};
+use super::lists::{GIT_LIST, IGNORE_LIST, PROTECT_LIST, PathList, is_for_git_alone};
 use super::repositories::repository_piece;
 use super::survey::{SurveyedFileStamp, file_time};
 
@@ -49,6 +49,8 @@ pub(super) mod fact {
     pub(in crate::workspace) const GIT: u8 = 16;
     /// It is a list of Weir's or of git's.
     pub(in crate::workspace) const LIST: u8 = 32;
+    /// It is a link in the place of a folder in which something later runs or instructs.
+    pub(in crate::workspace) const LEADS: u8 = 64;
 }
 
 /// What lists and rules say of an entry.
@@ -133,7 +135,8 @@ impl EntryQuestion {
             QuestionAsker::Command => (PROTECT_LIST, protecting),
         };
         for (name, lists) in [(IGNORE_LIST, hiding), other] {
-            if listing.has_list(name) {
+            let holds = name != GIT_LIST || !is_for_git_alone(&folder.rel);
+            if holds && listing.has_list(name) {
                 let list = guard.lists.load(&folder.real, name);
                 lists.extend(list.map(|list| (begin, list)));
             }
@@ -326,7 +329,8 @@ fn folder_child(
     name: OsString,
     kind: FileType,
 ) -> FolderChild {
-    let is_folder = beneath::kind_of_entry(handle, &name, kind) == FileType::Directory;
+    let kind = beneath::kind_of_entry(handle, &name, kind);
+    let is_folder = kind == FileType::Directory;
     let seen = if is_folder { PathKind::Folder } else { PathKind::File };
     let spot = guard.spot_inside(folder, &name);
     let lower = name.to_string_lossy().to_lowercase();
@@ -337,6 +341,10 @@ fn folder_child(
         (guard.may_hold_secrets(&spot, seen), fact::SECRET),
         (guard.protects_entry(&spot), fact::PROTECTED),
         (may_instruct(&lower) && is_instructing(&lower, &guard.shown_path(&spot)), fact::INSTRUCTS),
+        (
+            kind == FileType::Symlink && leads_to_instructing(&lower, &guard.shown_path(&spot)),
+            fact::LEADS,
+        ),
         (is_git, fact::GIT),
         (is_list, fact::LIST),
     ];

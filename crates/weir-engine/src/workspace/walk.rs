@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use weir_core::governance::rules::RuleSet;
 
 use super::guard::PathSpot;
-use super::lists::{GIT_LIST, IGNORE_LIST};
+use super::lists::{GIT_LIST, IGNORE_LIST, is_for_git_alone};
 use super::survey::{SurveyedFileStamp, file_time};
 use super::tree::{EntryQuestion, FolderChild, QuestionAsker, fact, said};
 use super::watch::FolderWatch;
@@ -247,31 +247,29 @@ impl Walker<'_> {
     fn enter_ancestors(&mut self, start: &PathSpot) {
         let Some(root) = start.root.map(|i| &self.workspace.guard.roots[i]) else { return };
         let mut folder = root.real.clone();
-        let mut begin = 0;
+        let mut begin = 0_usize;
         let below = start.real.strip_prefix(&root.real).unwrap_or(Path::new(""));
         for part in below.components() {
-            self.enter_folder(&folder, begin);
+            self.take_lists(&folder, &start.rel[..begin.saturating_sub(1)], |_| true);
             let end = start.rel[begin..].find('/').map_or(start.rel.len(), |at| begin + at);
             begin = (end + 1).min(start.rel.len());
             folder.push(part);
         }
     }
-    /// Loads the lists of one folder; returns how many there were before.
-    fn enter_folder(&mut self, folder: &Path, path_begin: usize) -> (usize, usize) {
-        self.take_lists(folder, path_begin, |_| true)
-    }
-    /// The same of those names for which `there` says that one may be there.
+    /// Loads the lists of one folder, of those names for which `there` says that one may be there;
+    /// returns how many there were before.
     fn take_lists(
         &mut self,
         folder: &Path,
-        path_begin: usize,
+        rel: &str,
         there: impl Fn(&str) -> bool,
     ) -> (usize, usize) {
+        let path_begin = if rel.is_empty() { 0 } else { rel.len() + 1 };
         let before = (self.question.hiding.len(), self.question.skipping.len());
         let lists = &self.workspace.guard.lists;
         let load = |name| there(name).then(|| lists.load(folder, name)).flatten();
         self.question.hiding.extend(load(IGNORE_LIST).map(|list| (path_begin, list)));
-        if self.options.respect_gitignore {
+        if self.options.respect_gitignore && !is_for_git_alone(rel) {
             self.question.skipping.extend(load(GIT_LIST).map(|list| (path_begin, list)));
         }
         before
@@ -288,9 +286,8 @@ impl Walker<'_> {
             watch.add(&spot.real, handle.as_fd());
         }
         let listing = guard.tree.list_open(guard, spot, handle.as_fd())?;
-        let begin = if spot.rel.is_empty() { 0 } else { spot.rel.len() + 1 };
         let before = match spot.root {
-            Some(_) => self.take_lists(&spot.real, begin, |name| listing.has_list(name)),
+            Some(_) => self.take_lists(&spot.real, &spot.rel, |name| listing.has_list(name)),
             None => (self.question.hiding.len(), self.question.skipping.len()),
         };
         let closes = |rules: &RuleSet, path: &str| closed_by(rules, path).is_some();

@@ -75,6 +75,17 @@ fn walk_options_narrow() {
 }
 
 #[test]
+fn x1_results_are_kept_from_git_and_from_nobody_else() {
+    let world = tree();
+    world.workspace.write_own(".weir/tmp/s1/run_shell-1.md", "found").unwrap();
+    let git = WalkOptions { respect_gitignore: true, ..ALL };
+    let results = [".weir/tmp/s1/.gitignore", ".weir/tmp/s1/run_shell-1.md"];
+    assert_eq!(paths(&world, ".weir/tmp/s1", git).0, results);
+    let all = paths(&world, ".", git).0;
+    assert!(results.iter().all(|path| all.iter().any(|met| met == path)), "{all:?}");
+}
+
+#[test]
 fn q24_a_walk_on_a_way_looks_at_nothing_beside_it() {
     let world = tree();
     let at = world.workspace.resolve(".", PathAccess::List);

@@ -44,20 +44,7 @@
 //!     parent: None,
 //! };
 //! store
-//!     .append(Append {
-//!         lease: lease.clone(),
-//!         expected: 0,
-//!         records: vec![fact.clone()],
-//!         texts: Vec::new(),
-//!         blobs: Vec::new(),
-//!         audit: Vec::new(),
-//!         marks: Vec::new(),
-//!         recipe_use: Vec::new(),
-//!         solved: Vec::new(),
-//!         usage: Vec::new(),
-//!         asks: AskChanges::default(),
-//!         meta,
-//!     })
+//!     .append(Append::of_records(lease.clone(), 0, vec![fact.clone()], meta))
 //!     .await?;
 //! store.release_lease(&lease).await?;
 //!

@@ -353,15 +353,27 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
+    async fn file_marks_in(&self, folders: &[String]) -> Result<Vec<FileMark>, StoreError> {
         let inner = self.lock_state();
-        let here = inner.marks.values().filter(|mark| mark.workspace == workspace);
-        Ok(here.cloned().collect())
+        let mut found = Vec::new();
+        for folder in folders {
+            let mut seen: Vec<FileMark> =
+                inner.marks.values().filter_map(|mark| mark.seen_from(folder)).collect();
+            // Of two marks of one file the later one stays.
+            seen.sort_by(|a, b| a.path.cmp(&b.path).then(b.ts.cmp(&a.ts)));
+            seen.dedup_by(|next, kept| next.path == kept.path);
+            found.append(&mut seen);
+        }
+        Ok(found)
     }
 
     async fn unmark_file(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
-        let key = (workspace.to_string(), path.to_string());
-        Ok(self.lock_state().marks.remove(&key).is_some())
+        let is_same =
+            |mark: &FileMark| mark.seen_from(workspace).is_some_and(|seen| seen.path == path);
+        let mut inner = self.lock_state();
+        let before = inner.marks.len();
+        inner.marks.retain(|_, mark| !is_same(mark));
+        Ok(inner.marks.len() < before)
     }
 
     async fn post_remote_command(&self, letter: RemoteCommand) -> Result<u64, StoreError> {

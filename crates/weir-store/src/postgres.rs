@@ -419,8 +419,8 @@ impl Store for PostgresStore {
         self.commit_and_announce(settings::PAUSING, NoticeTopic::Pause, work).await
     }
 
-    async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
-        marks::list_marks(&mut *self.begin_work(READING).await?, workspace).await
+    async fn file_marks_in(&self, folders: &[String]) -> Result<Vec<FileMark>, StoreError> {
+        marks::list_marks(&mut *self.begin_work(READING).await?, folders).await
     }
 
     async fn unmark_file(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {

@@ -463,9 +463,9 @@ impl Store for SqliteStore {
         self.pause.touch()
     }
 
-    async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
-        let workspace = workspace.to_string();
-        self.read(async move |c| marks::list_marks(c, &workspace).await).await
+    async fn file_marks_in(&self, folders: &[String]) -> Result<Vec<FileMark>, StoreError> {
+        let folders = folders.to_vec();
+        self.read(async move |c| marks::list_marks(c, &folders).await).await
     }
 
     async fn unmark_file(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {

@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0004_snapshots.sql"),
     include_str!("../../migrations/postgres/0005_facts_of_asks.sql"),
     include_str!("../../migrations/postgres/0006_looks.sql"),
+    include_str!("../../migrations/postgres/0007_whole_marks.sql"),
 ];
 /// Finds what waits in the journals of a version that did not keep it.
 pub(super) const ASKS_FILL: &str = include_str!("../../migrations/postgres/0003_asks_fill.sql");

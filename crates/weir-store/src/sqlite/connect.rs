@@ -24,6 +24,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0009_snapshots.sql"),
     include_str!("../../migrations/sqlite/0010_facts_of_asks.sql"),
     include_str!("../../migrations/sqlite/0011_looks.sql"),
+    include_str!("../../migrations/sqlite/0012_whole_marks.sql"),
 ];
 
 /// How long to wait for another process that writes.

@@ -509,7 +509,57 @@ async fn z01_marks_are_written_with_the_facts(store: &dyn Store) {
     let expected = [mark(&scribe, "a.txt", "web"), mark(&scribe, "b.txt", "mcp")];
     assert_eq!(store.file_marks("/home/ada/loom").await.expect("readable"), expected);
     assert_eq!(store.file_marks("/elsewhere").await.expect("readable"), [elsewhere]);
-    assert_eq!(store.file_marks("/home/ada").await.expect("readable"), []);
+    // The same files, as a session in a folder above or below sees them.
+    let paths = |marks: Vec<FileMark>| marks.into_iter().map(|mark| mark.path).collect::<Vec<_>>();
+    let above = store.file_marks("/home/ada").await.expect("readable");
+    assert!(above.iter().all(|mark| mark.workspace == "/home/ada"), "{above:?}");
+    assert_eq!(paths(above), ["loom/a.txt", "loom/b.txt"]);
+    for other in ["/home/ada/loo", "/home/ada/loom2", "/home/ada/loom/sub", "/home/ad"] {
+        assert_eq!(store.file_marks(other).await.expect("readable"), [], "{other}");
+    }
+}
+
+async fn z01_a_mark_counts_wherever_its_file_can_be_read(store: &dyn Store) {
+    let mut scribe = Scribe::new(store, "one").await;
+    let mut append = scribe.next(1);
+    let paths = ["src/a.txt", "build/", "/home/ada/other/b.txt", ".git/"];
+    append.marks = paths.iter().map(|path| mark(&scribe, path, "web")).collect();
+    store.append(append.clone()).await.expect("fits");
+    scribe.wrote(&append);
+    for (folder, expected) in [
+        ("/home/ada/loom/src", vec!["/home/ada/loom/.git/", "a.txt"]),
+        ("/home/ada/loom/build/x", vec!["", "/home/ada/loom/.git/"]),
+        ("/home/ada/other", vec!["b.txt"]),
+        (
+            "/",
+            vec![
+                "home/ada/loom/.git/",
+                "home/ada/loom/build/",
+                "home/ada/loom/src/a.txt",
+                "home/ada/other/b.txt",
+            ],
+        ),
+    ] {
+        let marks = store.file_marks(folder).await.expect("readable");
+        let paths: Vec<&str> = marks.iter().map(|mark| mark.path.as_str()).collect();
+        assert_eq!(paths, expected, "{folder}");
+    }
+    // Of several folders at once, in their order.
+    let folders = ["/home/ada/other", "/nowhere", "/home/ada/loom/src"].map(str::to_owned);
+    let marks = store.file_marks_in(&folders).await.expect("readable");
+    let seen = marks.iter().map(|mark| (mark.workspace.as_str(), mark.path.as_str()));
+    let expected = [
+        ("/home/ada/other", "b.txt"),
+        ("/home/ada/loom/src", "/home/ada/loom/.git/"),
+        ("/home/ada/loom/src", "a.txt"),
+    ];
+    assert_eq!(seen.collect::<Vec<_>>(), expected);
+    assert_eq!(store.file_marks_in(&[]).await.expect("readable"), []);
+    // What is the name of a folder as far as the letters go.
+    assert_eq!(store.file_marks("/home/ada/loom/srcs").await.expect("readable").len(), 1);
+    // Whoever vouches for it there vouches for it.
+    assert!(store.unmark_file("/home/ada/loom/src", "a.txt").await.expect("writable"));
+    assert!(!store.unmark_file("/home/ada/loom", "src/a.txt").await.expect("writable"));
 }
 
 async fn z01_a_mark_outlives_its_session_and_a_person_takes_it_away(store: &dyn Store) {

@@ -57,20 +57,12 @@ impl Scribe {
 
     /// An append of the next `count` facts, and nothing else.
     pub(crate) fn next(&self, count: u64) -> Append {
-        Append {
-            lease: self.lease.clone(),
-            expected: self.facts,
-            records: self.records(count),
-            texts: Vec::new(),
-            blobs: Vec::new(),
-            audit: Vec::new(),
-            marks: Vec::new(),
-            recipe_use: Vec::new(),
-            solved: Vec::new(),
-            usage: Vec::new(),
-            asks: AskChanges::default(),
-            meta: self.meta(self.facts + count),
-        }
+        Append::of_records(
+            self.lease.clone(),
+            self.facts,
+            self.records(count),
+            self.meta(self.facts + count),
+        )
     }
 
     pub(crate) fn meta(&self, facts: u64) -> SessionMeta {

@@ -125,9 +125,16 @@ async fn d1_databases_of_every_earlier_schema_are_opened_with_all_they_hold() {
         }
         let passage = "INSERT INTO passages (session, seq, text) VALUES ('one', 1, 'weave')";
         old.execute(passage, []).expect("writable");
+        if version >= 2 {
+            let mark = "INSERT INTO marks (workspace, path, origin, session, ts)
+                VALUES ('/w/below', 'a', 'web', 'one', 1)";
+            old.execute(mark, []).expect("writable");
+        }
         old.close().expect("closed");
         let store = SqliteStore::open(folder.path()).expect("an earlier schema");
         let session = SessionId::new("one");
+        let marks = store.file_marks("/w").await.expect("readable");
+        assert_eq!(marks.len(), usize::from(version >= 2), "schema {version}");
         let found = store.read_records(&session, 1, 9).await.expect("readable");
         assert_eq!(found, facts, "schema {version}");
         verify_chain(GENESIS, 1, &found).expect("whole");

@@ -149,7 +149,7 @@ async fn r5_what_waited_before_the_upgrade_is_found_after_it() {
     // As it was before: the tables of what waits were not there.
     let mut connection = database.raw().await;
     let before = "DROP TABLE asks; DROP TABLE ended_runs; DROP TABLE snapshots;
-         DROP TABLE looks; DROP INDEX facts_of_asks;
+         DROP TABLE looks; DROP INDEX facts_of_asks; ALTER TABLE marks DROP COLUMN whole;
          DELETE FROM weir_schema WHERE version > 1";
     sqlx::raw_sql(before).execute(&mut connection).await.expect("ours");
     for (id, status, facts) in

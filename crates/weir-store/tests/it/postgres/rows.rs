@@ -237,7 +237,11 @@ async fn s02_a_handle_reaches_nothing_of_another_owner() {
     assert!(bob.delete_session(&one).await.is_err());
     assert_eq!(bob.waiting_remote_commands(&one).await.expect("readable"), []);
     assert_eq!(bob.pause_state().await.expect("readable"), None);
-    assert_eq!(bob.file_marks("/w").await.expect("readable"), []);
+    for folder in ["/w", "/", "/w/below"] {
+        assert_eq!(bob.file_marks(folder).await.expect("readable"), [], "{folder}");
+    }
+    assert!(!bob.unmark_file("/w", "a \\ \t \n b").await.expect("writable"), "it is hers");
+    assert_eq!(ada.file_marks("/").await.expect("readable").len(), 1);
     assert_eq!(bob.find_memories(&MemoryFilter::default()).await.expect("readable"), []);
     assert_eq!(bob.proposals("skill").await.expect("readable"), []);
     assert_eq!(bob.stored_items("tool").await.expect("readable"), []);

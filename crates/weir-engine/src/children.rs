@@ -329,6 +329,10 @@ impl SubAgents for CallSubAgents {
         self.left_by(agent).await
     }
 
+    async fn worktree_label(&self, agent: &str) -> Result<Label, String> {
+        self.label_left_by(agent).await
+    }
+
     async fn discard_worktree(&self, agent: &str) {
         self.take_away(agent).await;
     }

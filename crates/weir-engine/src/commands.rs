@@ -406,8 +406,15 @@ impl CommandWatch {
             tracing::warn!(%why, "files are kept anew before the next command");
             self.with_state(|state, _| state.let_go()).await?;
         }
-        recorded.map_err(|why| format!("{}: {why}", list_paths_text(&changed)))?;
-        Ok(ComparisonReport { changed, unsaved })
+        let mut report = ComparisonReport { changed, unsaved };
+        // It is marked, and what instructs taken back, whatever became of the copy.
+        if let Err(why) = recorded {
+            let named = list_paths_text(&report.changed);
+            report.add_notice(Some(format!(
+                "[What it changed could not be saved, so it cannot be undone: {named}: {why}]"
+            )));
+        }
+        Ok(report)
     }
 
     /// Lets go of all that is kept, but for a command that has not been compared: that is done when

@@ -94,6 +94,7 @@ pub mod ledger;
 mod listening;
 pub mod looks;
 pub mod made;
+pub mod marks;
 mod media;
 pub mod memory;
 #[doc(hidden)]

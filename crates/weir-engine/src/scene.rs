@@ -27,7 +27,7 @@ mod vault;
 
 pub use chain::{InstructionSet, find_unreadable_instructions};
 pub use deeper::NestedInstructions;
-pub(crate) use lookout::{SceneGatherer, hold_marks};
+pub(crate) use lookout::{SceneGatherer, hold_marks, learn_marks};
 pub use person::{SOUL_CHARS_MAX, USER_CHARS_MAX, own_text};
 pub use reading::InstructionFile;
 pub use surroundings::kind_of;

@@ -22,6 +22,7 @@ pub use self::content::FileContent;
 pub use self::credentials::{holds_private_key, is_fixture};
 pub use self::derived::DerivedFile;
 pub use self::editor::EditorFiles;
+pub use self::found::{FoundFile, FoundFiles};
 use self::guard::{PathKind, PathSpot, WorkspacePathGuard};
 use self::handles::FolderHandle;
 pub use self::hint::edit_distance;
@@ -36,12 +37,14 @@ mod content;
 mod credentials;
 mod derived;
 mod editor;
+mod found;
 mod git_config;
 mod git_words;
 pub(crate) mod governed;
 mod guard;
 mod handles;
 mod hint;
+mod histories;
 mod home;
 mod hooks;
 mod index_files;
@@ -206,6 +209,8 @@ pub struct Workspace {
     rules: RwLock<Arc<RuleSet>>,
     /// Files with foreign words in them, by path, with where those came from (Z1).
     marks: RwLock<BTreeMap<String, String>>,
+    /// Where those of its folders are kept.
+    mark_sources: RwLock<Arc<[mark_sources::MarkSources]>>,
     /// Folders whose files git runs, as of the last walk; none: there was no walk yet.
     hooks: RwLock<Option<Arc<hooks::HookFolders>>>,
     /// What git keeps of what is hidden.
@@ -251,7 +256,7 @@ impl Workspace {
         let guard = WorkspacePathGuard::new(roots, own);
         let swept = Mutex::new(BTreeSet::new());
         let rules = RwLock::default();
-        let marks = RwLock::default();
+        let (marks, mark_sources) = (RwLock::default(), RwLock::default());
         let (trash, hooks, tracked) = (None, RwLock::default(), tracked::TrackedCache::default());
         let derived = derived::DerivedState::default();
         Ok(Workspace {
@@ -263,6 +268,7 @@ impl Workspace {
             swept,
             rules,
             marks,
+            mark_sources,
             hooks,
             tracked,
             derived,
@@ -346,7 +352,8 @@ impl Workspace {
         }
         let prefix =
             if path.is_empty() || path == "." { String::new() } else { format!("{path}/") };
-        let below = |marked: &&String| marked.starts_with(&prefix);
+        let below =
+            |marked: &&String| marked.starts_with(&prefix) && reads::is_listed(marked, &prefix);
         let found = marks.keys().find(|marked| access == PathAccess::List && below(marked))?;
         marks.get(found).cloned()
     }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use weir_core::governance::label::Label;
 use weir_core::ids::SessionId;
 use weir_core::session::child;
 
@@ -58,6 +59,22 @@ impl CallSubAgents {
         let look = move || worktrees.worktree_changes(&root, id.as_str());
         let looked = run_blocking(look).await;
         looked.unwrap_or_else(|_| Err("the copy could not be read".into()))
+    }
+
+    /// Whose foreign words went into what an agent left in its copy: what it answered may stand outside of
+    /// this session's context, and its files are marked for that copy alone (Z1).
+    pub(super) async fn label_left_by(&self, agent: &str) -> Result<Label, String> {
+        let id = self.of_mine(agent).await?;
+        let root = self.context.workspace.root().display().to_string();
+        let marks = self.context.parts.store.file_marks(&root).await;
+        let marks =
+            marks.map_err(|error| format!("the marks of the copy cannot be read: {error}"))?;
+        let copy = format!(".weir/worktrees/{id}/");
+        let mut label = Label::default();
+        for mark in marks.iter().filter(|mark| mark.path.starts_with(&copy)) {
+            label.join(&Label::external(mark.origin.as_str()));
+        }
+        Ok(label)
     }
 
     pub(super) async fn take_away(&self, agent: &str) {

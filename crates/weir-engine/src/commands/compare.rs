@@ -39,6 +39,11 @@ pub(crate) struct WorkspaceDelta {
     pub(crate) left_view: Vec<String>,
     /// What git ignores, the topmost of it.
     pub(crate) ignored: Vec<PathBuf>,
+    /// What is neither file, folder nor link, or has a name that is not UTF-8, and was not held: the
+    /// paths on the disk.
+    pub(crate) odd: Vec<PathBuf>,
+    /// Not everything was looked at.
+    pub(crate) truncated: bool,
     /// What is to be held from now on.
     pub(super) now: Vec<(String, PresentEntry)>,
     /// Bytes of the new contents.
@@ -99,6 +104,7 @@ pub(super) fn compare_workspace(
     comparison.exclude_protected();
     let Comparison { mut delta, base, .. } = comparison;
     delta.left_view = base.take_left_view();
+    delta.truncated = unseen.truncated;
     delta.ignored = unseen.skipped;
     delta.entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(delta)
@@ -108,7 +114,7 @@ impl Comparison<'_> {
     fn compare_entry(&mut self, met: &MetEntry<'_>) {
         let path = met.path.as_str();
         match (self.base.held.get(path), &met.kind) {
-            (None, SurveyedKind::Odd) => {}
+            (None, SurveyedKind::Odd) => self.delta.odd.push(met.real_path().to_path_buf()),
             (Some(_), SurveyedKind::Odd) => {
                 self.note_unsaved(path, "it is no file, folder or link any more");
                 self.delta.now.push((path.to_owned(), PresentEntry::Gone));

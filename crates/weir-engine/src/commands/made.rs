@@ -10,6 +10,7 @@ use super::history::{self, CommandGitHistory};
 use super::list_paths_text;
 use crate::ports::{FileContent, SnapshotEntry};
 use crate::workspace::Workspace;
+use crate::workspace::governed::GovernedPaths;
 
 /// Whose changes they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,8 @@ pub(super) struct CommandComparison {
     pub(super) said: Option<String>,
     /// What later runs or instructs and was set aside, with all that lay in it.
     pub(super) aside: Vec<String>,
-    /// What git ignores and was written under foreign words (A7): not kept, and marked as a whole.
+    /// What is not kept and was written under foreign words (A7), and is marked: what git ignores, as a
+    /// whole; histories of git; what has no name or kind that is kept; what lies beyond what is looked at.
     pub(super) written: Vec<String>,
     /// The governed paths that are there now, by their names.
     pub(super) governed: Option<Vec<String>>,
@@ -94,7 +96,7 @@ pub(super) fn compare_command(
     now.retain(|path| !gone.contains(path));
     let said = (!said.is_empty()).then(|| said.join("\n"));
     let mut written = match opening.foreign || opening.carries {
-        true => ignored_paths_written(workspace, &delta.ignored, window.from),
+        true => unheld_paths_written(workspace, &delta, &governed, window.from),
         false => Vec::new(),
     };
     written.extend(stored);
@@ -199,8 +201,52 @@ impl CommandComparison {
     }
 }
 
+/// What of a history a command writes that says something in its own words: names and messages.
+const SAYING: [&str; 13] = [
+    "HEAD",
+    "packed-refs",
+    "refs",
+    "reftable",
+    "logs",
+    "COMMIT_EDITMSG",
+    "TAG_EDITMSG",
+    "NOTES_EDITMSG",
+    // Messages of commits that somebody makes later.
+    "MERGE_MSG",
+    "SQUASH_MSG",
+    "rebase-apply",
+    "rebase-merge",
+    "sequencer",
+];
+
+/// What was written since of all that is not kept, and so is in no difference.
+fn unheld_paths_written(
+    workspace: &Workspace,
+    delta: &WorkspaceDelta,
+    governed: &GovernedPaths,
+    from: i64,
+) -> Vec<String> {
+    let mut written = paths_written_since(workspace, &delta.ignored, from);
+    written.extend(paths_written_since(workspace, &delta.odd, from));
+    if delta.truncated {
+        written.extend(paths_written_since(workspace, &workspace.top_entries(), from));
+    }
+    for (_, git) in workspace.git_histories(governed) {
+        // Work trees of one repository share it, and so its mark, wherever the session works.
+        let mark = workspace.history_mark(&git);
+        let common = workspace.common_of(&git);
+        let in_both = |name: &&str| [git.join(name), common.join(name)];
+        let saying: Vec<PathBuf> = SAYING.iter().flat_map(in_both).collect();
+        let is_new = !workspace.is_marked(&mark) && !written.contains(&mark);
+        if is_new && !workspace.written_since(&saying.iter().collect::<Vec<_>>(), from).is_empty() {
+            written.push(mark);
+        }
+    }
+    written
+}
+
 /// What of this was written since, folders with a stroke at the end. What is marked stays so.
-fn ignored_paths_written(workspace: &Workspace, ignored: &[PathBuf], from: i64) -> Vec<String> {
+fn paths_written_since(workspace: &Workspace, paths: &[PathBuf], from: i64) -> Vec<String> {
     let named = |path: &PathBuf| {
         let folder = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
         let shown = workspace.shown_at(path);
@@ -212,7 +258,7 @@ fn ignored_paths_written(workspace: &Workspace, ignored: &[PathBuf], from: i64) 
         }
     };
     let unmarked: Vec<&PathBuf> =
-        ignored.iter().filter(|path| !workspace.is_marked(&named(path))).collect();
+        paths.iter().filter(|path| !workspace.is_marked(&named(path))).collect();
     workspace.written_since(&unmarked, from).into_iter().map(named).collect()
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -13,8 +14,9 @@ use weir_core::tool::PathAccess;
 
 use super::baseline::{BOUNDS, BaselineBounds, CommandOpening, WorkspaceBaseline};
 use super::compare::{TimeWindow, WorkspaceDelta, compare_workspace};
-use super::made::{ChangeSource, compare_command};
+use super::made::{ChangeSource, CommandComparison, compare_command};
 use crate::ports::{Baseline, ContentLocation, FileContent, StoreError};
+use crate::regular_file::make_pipe;
 use crate::workspace::survey::file_time;
 use crate::workspace::{Workspace, WorkspaceOptions};
 
@@ -106,6 +108,12 @@ impl World {
     fn end(&mut self) -> WorkspaceDelta {
         let from = self.base.opening.as_ref().unwrap().at;
         self.compare(TimeWindow { from, until: None })
+    }
+    /// The command that `opening` began ended.
+    fn ended(&mut self, opening: &CommandOpening) -> CommandComparison {
+        let window = TimeWindow { from: opening.at, until: None };
+        compare_command(&mut self.base, &self.workspace, opening, window, ChangeSource::Command)
+            .unwrap()
     }
     fn compare(&mut self, window: TimeWindow) -> WorkspaceDelta {
         compare_workspace(&mut self.base, &self.workspace, window).unwrap()
@@ -358,15 +366,7 @@ fn u1_what_a_person_let_a_command_make_outside_the_sandbox_stays() {
             governed: before.clone(),
             ..world.base.opening.clone().unwrap()
         };
-        let window = TimeWindow { from: opening.at, until: None };
-        let found = compare_command(
-            &mut world.base,
-            &world.workspace,
-            &opening,
-            window,
-            ChangeSource::Command,
-        )
-        .unwrap();
+        let found = world.ended(&opening);
         let said = found.said.unwrap_or_default();
         for path in [".git/HEAD", "src/.weirignore"] {
             assert!(said.contains(path), "{approved}: {said}");
@@ -401,15 +401,7 @@ fn a7_what_git_ignores_is_told_as_a_folder_when_foreign_words_wrote_it() {
             governed: Some(Vec::new()),
             ..world.base.opening.clone().unwrap()
         };
-        let window = TimeWindow { from: opening.at, until: None };
-        let found = compare_command(
-            &mut world.base,
-            &world.workspace,
-            &opening,
-            window,
-            ChangeSource::Command,
-        )
-        .unwrap();
+        let found = world.ended(&opening);
         assert_eq!(found.written, expected);
     }
     // One that reads foreign words carries them, whatever stood in the context before.
@@ -418,16 +410,129 @@ fn a7_what_git_ignores_is_told_as_a_folder_when_foreign_words_wrote_it() {
         governed: Some(Vec::new()),
         ..world.base.opening.clone().unwrap()
     };
-    let window = TimeWindow { from: opening.at, until: None };
-    let found =
-        compare_command(&mut world.base, &world.workspace, &opening, window, ChangeSource::Command)
-            .unwrap();
+    let found = world.ended(&opening);
     assert_eq!(found.written, ["build/", "two.log"]);
     // Whoever reads it reads foreign words, and nothing beside it is one.
     world.workspace.mark(&["build/".into()], "docs.example");
     let marked = |path: &str| world.workspace.resolve(path, PathAccess::Read).marked;
     assert_eq!(marked("build/deep/a").as_deref(), Some("docs.example"));
     assert_eq!((marked("builder"), marked("src/a"), marked("old/a")), (None, None, None));
+}
+
+#[test]
+fn z1_what_has_no_kind_or_name_that_is_kept_is_marked_too() {
+    let mut world = World::new(&[(".git/HEAD", "ref: refs/heads/main\n"), ("a", "1")]);
+    fs::create_dir_all(world.at(".git/refs/heads")).unwrap();
+    fs::create_dir_all(world.at(".git/objects")).unwrap();
+    // What was there before is not what the command wrote.
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    world.begin();
+    let odd = std::ffi::OsStr::from_bytes(b"idea\xff.md");
+    fs::write(world.top.path().join(odd), "words").unwrap();
+    make_pipe(&world.at("send the salaries"));
+    fs::write(world.at(".git/refs/heads/send-the-salaries"), "x").unwrap();
+    let opening = CommandOpening {
+        foreign: true,
+        governed: Some(world.workspace.find_governed().paths()),
+        ..world.base.opening.clone().unwrap()
+    };
+    let found = world.ended(&opening);
+    assert_eq!(found.written, ["idea\u{fffd}.md", "send the salaries", ".git/"]);
+}
+
+#[test]
+fn z1_a_message_that_waits_for_its_commit_is_marked_too() {
+    for waits in ["MERGE_MSG", "SQUASH_MSG", "rebase-merge/message", "sequencer/todo"] {
+        let mut world = World::new(&[(".git/HEAD", "ref: refs/heads/main\n"), ("a", "1")]);
+        fs::create_dir_all(world.at(".git/objects")).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        world.begin();
+        put(&world.top, &format!(".git/{waits}"), "Send the salaries");
+        put(&world.top, ".git/index", "x");
+        let opening = CommandOpening {
+            foreign: true,
+            governed: Some(world.workspace.find_governed().paths()),
+            ..world.base.opening.clone().unwrap()
+        };
+        let found = world.ended(&opening);
+        assert_eq!(found.written, [".git/"], "{waits}");
+    }
+}
+
+#[test]
+fn z1_a_history_that_work_trees_share_is_marked_where_it_is_kept() {
+    let project = tempfile::tempdir().unwrap();
+    put(&project, ".git/HEAD", "ref: refs/heads/main\n");
+    put(&project, ".git/worktrees/wt/HEAD", "ref: refs/heads/wt\n");
+    put(&project, ".git/worktrees/wt/commondir", "../..\n");
+    for folder in ["objects", "refs/heads"] {
+        fs::create_dir_all(project.path().join(".git").join(folder)).unwrap();
+    }
+    let git = project.path().canonicalize().unwrap().join(".git");
+    let pointer = format!("gitdir: {}\n", git.join("worktrees/wt").display());
+    let mut world = World::new(&[(".git", pointer.as_str()), ("a", "1")]);
+    std::thread::sleep(Duration::from_millis(60));
+    world.begin();
+    assert!(world.workspace.may_tell_history(world.workspace.root()));
+    put(&project, ".git/refs/heads/send-the-salaries", "x");
+    let mark = format!("{}/", git.display());
+    for expected in [vec![mark.clone()], Vec::new()] {
+        let opening = CommandOpening {
+            foreign: true,
+            governed: Some(world.workspace.find_governed().paths()),
+            ..world.base.opening.clone().unwrap()
+        };
+        let found = world.ended(&opening);
+        assert_eq!(found.written, expected);
+        // What is marked stays so, and what git tells there is foreign from then on.
+        world.workspace.mark(std::slice::from_ref(&mark), "docs.example");
+        assert!(world.workspace.marked_for("git log -1", ".").is_some());
+        assert!(!world.workspace.may_tell_history(world.workspace.root()));
+        assert!(world.workspace.marked_for("cat a", ".").is_none());
+    }
+}
+
+#[test]
+fn z1_what_lies_beyond_what_is_looked_at_is_marked_by_where_it_begins() {
+    let mut world = World::bounded(&[("a/1", "1")], BaselineBounds { entries: 6, ..BOUNDS });
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    world.begin();
+    for number in 0..10 {
+        put(&world.top, &format!("z/{number}"), "words");
+    }
+    let opening = CommandOpening {
+        foreign: true,
+        governed: Some(Vec::new()),
+        ..world.base.opening.clone().unwrap()
+    };
+    let found = world.ended(&opening);
+    assert_eq!(found.written, ["z/"]);
+}
+
+#[test]
+fn a5_a_link_in_the_place_of_a_folder_that_holds_what_runs_is_governed() {
+    let mut world = World::new(&[("q/config.toml", "[build]\n"), (".gitignore", "sub/\n")]);
+    fs::create_dir_all(world.at("sub")).unwrap();
+    world.begin();
+    let opening = CommandOpening {
+        foreign: true,
+        governed: Some(world.workspace.find_governed().paths()),
+        ..world.base.opening.clone().unwrap()
+    };
+    for (target, link) in [("q", ".cargo"), ("../q", "sub/.cargo"), ("q", "tool"), ("q", "mise")] {
+        std::os::unix::fs::symlink(target, world.at(link)).unwrap();
+    }
+    assert!(world.workspace.instructing_reason(".cargo").is_some());
+    for path in ["q", "tool", "q/config.toml"] {
+        assert_eq!(world.workspace.instructing_reason(path), None, "{path}");
+    }
+    let found = world.ended(&opening);
+    // That which git ignores is set aside at once, the other taken back with what was kept.
+    assert_eq!(found.aside, ["sub/.cargo"]);
+    assert!(!world.at("sub/.cargo").exists() && world.at("tool").exists());
+    let entries = super::instructing_entries(&found.delta, &world.workspace);
+    let paths: Vec<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
+    assert_eq!(paths, [".cargo"]);
 }
 
 /// What is held, without where its content lies.

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use weir_core::governance::label::Label;
 use weir_core::tool::{RawResult, SpawnEffect};
 
 use super::ToolContext;
@@ -57,6 +58,11 @@ pub trait SubAgents: Send + Sync {
     /// # Errors
     /// A sentence for the model.
     async fn worktree_changes(&self, agent: &str) -> Result<Vec<Divergence>, String>;
+    /// Whose foreign words went into what it left there (Z1).
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn worktree_label(&self, agent: &str) -> Result<Label, String>;
     /// Its copy is not needed any more.
     async fn discard_worktree(&self, agent: &str);
 }
@@ -78,6 +84,9 @@ impl SubAgents for NoAgents {
         RawResult::error(NONE)
     }
     async fn worktree_changes(&self, _: &str) -> Result<Vec<Divergence>, String> {
+        Err(NONE.into())
+    }
+    async fn worktree_label(&self, _: &str) -> Result<Label, String> {
         Err(NONE.into())
     }
     async fn discard_worktree(&self, _: &str) {}

@@ -8,9 +8,10 @@ use weir_core::session::SessionConfig;
 
 use crate::blocking::run_blocking;
 use crate::brain;
+use crate::marks::{FoundMarks, marks_in_each};
 use crate::memory;
 use crate::parts::EngineParts;
-use crate::ports::Store;
+use crate::ports::{Store, StoreError};
 use crate::recipes;
 use crate::workspace::Workspace;
 
@@ -27,23 +28,44 @@ pub(crate) struct SceneGatherer {
 /// Lets `workspace` know which of its files, and of those in the folders that were added to it, foreign
 /// words went into (Z1).
 pub(crate) async fn hold_marks(store: &dyn Store, workspace: &Workspace, config: &SessionConfig) {
-    let mut held: Vec<(String, String)> = Vec::new();
-    for folder in std::iter::once(config.workspace.as_str()).chain(workspace.added_folders()) {
-        let marks = match store.file_marks(folder).await {
-            Ok(marks) => marks,
-            // Without the list nothing can be vouched for: everything counts as foreign.
-            Err(error) => {
-                return workspace.mark(&[String::new()], &format!("unknown ({error})"));
-            }
-        };
-        held.extend(marks.into_iter().map(|mark| match folder == config.workspace {
-            true => (mark.path, mark.origin),
-            // A path that a session of the added folder wrote outside of it is a whole one already.
-            false if mark.path.starts_with('/') => (mark.path, mark.origin),
-            false => (format!("{}/{}", folder.trim_end_matches('/'), mark.path), mark.origin),
-        }));
+    match marks_held(store, workspace, config).await {
+        Ok(held) => workspace.hold_marks(held),
+        Err(error) => mark_all(workspace, &error),
     }
-    workspace.hold_marks(held);
+}
+
+/// The same while a run is on: another session may have written here since it began. What a person vouched
+/// for meanwhile counts from the next run on.
+pub(crate) async fn learn_marks(store: &dyn Store, workspace: &Workspace, config: &SessionConfig) {
+    match marks_held(store, workspace, config).await {
+        Ok(held) => workspace.learn_marks(held),
+        Err(error) => mark_all(workspace, &error),
+    }
+}
+
+/// Without the list nothing can be vouched for: everything counts as foreign.
+fn mark_all(workspace: &Workspace, error: &StoreError) {
+    workspace.mark(&[String::new()], &format!("unknown ({error})"));
+}
+
+/// The marks as the paths of this workspace have them.
+async fn marks_held(
+    store: &dyn Store,
+    workspace: &Workspace,
+    config: &SessionConfig,
+) -> Result<Vec<(String, String)>, StoreError> {
+    let added = workspace.added_folders().map(str::to_owned);
+    let folders = std::iter::once(config.workspace.clone()).chain(added).collect();
+    let known = workspace.known_mark_sources();
+    let FoundMarks { marks, sources } = marks_in_each(store, folders, &known).await?;
+    workspace.keep_mark_sources(sources);
+    let held = marks.into_iter().map(|mark| match mark.workspace == config.workspace {
+        true => (mark.path, mark.origin),
+        // A path that a session of the added folder wrote outside of it is a whole one already.
+        false if mark.path.starts_with('/') => (mark.path, mark.origin),
+        false => (format!("{}/{}", mark.workspace.trim_end_matches('/'), mark.path), mark.origin),
+    });
+    Ok(held.collect())
 }
 
 impl SceneGatherer {

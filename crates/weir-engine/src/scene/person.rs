@@ -1,6 +1,7 @@
 //! Texts of the person's own folder: `SOUL.md`, `USER.md` (P5). Not here: its `AGENTS.md` and rules,
 //! which are instructions.
 
+use std::borrow::Cow;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -42,7 +43,6 @@ pub(super) fn read_bounded_text(
     let length = file.metadata()?.len();
     file.take(most + 1).read_to_end(&mut head)?;
     let bytes = length.max(head.len() as u64);
-    let text = String::from_utf8_lossy(&head);
     // A byte order mark is no part of the text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let end = text.char_indices().nth(chars_max).map(|(at, _)| at);

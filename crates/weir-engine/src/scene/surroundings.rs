@@ -49,14 +49,14 @@ pub fn kind_of(root: &Path) -> Option<&'static str> {
 /// that were added to it.
 pub(super) fn describe_structure(workspace: &Workspace) -> String {
     let root = workspace.root();
-    let mut text = format!("Workspace: {}{}", root.display(), branch_text(root));
+    let mut text = format!("Workspace: {}{}", root.display(), branch_text(workspace, root));
     if let Some(listed) = list_top_level(workspace, ".", ENTRIES_MAX) {
         text.push_str(&format!("\nTop level: {listed}"));
     }
     for folder in workspace.added_folders() {
         text.push_str(&format!(
             "\nAlso part of the workspace, by its whole path: {folder}{}",
-            branch_text(Path::new(folder))
+            branch_text(workspace, Path::new(folder))
         ));
         if let Some(listed) = list_top_level(workspace, folder, ADDED_ENTRIES_MAX) {
             text.push_str(&format!("\nTop level of it: {listed}"));
@@ -83,14 +83,23 @@ fn list_top_level(workspace: &Workspace, folder: &str, max_entries: usize) -> Op
             EntryKind::File | EntryKind::Link | EntryKind::Other => name.to_owned(),
         }
     };
-    let names: Vec<String> = walk.entries.iter().map(name).collect();
+    // Whoever reads this has read nothing foreign (Z1).
+    let (foreign, told): (Vec<&WorkspaceEntry>, Vec<&WorkspaceEntry>) =
+        walk.entries.iter().partition(|entry| workspace.has_foreign_name(entry));
+    let mut names: Vec<String> = told.into_iter().map(name).collect();
+    if !foreign.is_empty() {
+        names.push(format!("{} more whose names may be words from elsewhere", foreign.len()));
+    }
     let more = if walk.truncated { ", …" } else { "" };
     let listed = if names.is_empty() { "nothing".into() } else { names.join(", ") };
     Some(format!("{listed}{more}"))
 }
 
-/// ` (git branch main)`, or nothing.
-fn branch_text(root: &Path) -> String {
+/// ` (git branch main)`, or nothing: also where the name may be somebody else's words.
+fn branch_text(workspace: &Workspace, root: &Path) -> String {
+    if !workspace.may_tell_history(root) {
+        return String::new();
+    }
     git_branch(root).map(|branch| format!(" (git branch {branch})")).unwrap_or_default()
 }
 

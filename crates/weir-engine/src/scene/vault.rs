@@ -138,7 +138,9 @@ fn list_recent(workspace: &Workspace) -> Vec<String> {
         .filter(|path| {
             let at = workspace.resolve(path, PathAccess::Read);
             let open = at.place == PathPlace::Inside && at.ignored.is_none();
-            open && at.sensitive.is_none() && workspace.stat_entry(&at).is_ok()
+            open && at.sensitive.is_none()
+                && at.marked.is_none()
+                && workspace.stat_entry(&at).is_ok()
         })
         .filter_map(told_line)
         .take(RECENT_MAX)
@@ -148,7 +150,7 @@ fn list_recent(workspace: &Workspace) -> Vec<String> {
 /// A file of settings; null where it is not there, or cannot be read.
 fn read_settings(workspace: &Workspace, path: &str) -> Value {
     let at = workspace.resolve(path, PathAccess::Read);
-    if at.place != PathPlace::Inside || at.ignored.is_some() {
+    if at.place != PathPlace::Inside || at.ignored.is_some() || at.marked.is_some() {
         return Value::Null;
     }
     match workspace.read(&at, SETTINGS_BYTES_MAX) {

@@ -5,9 +5,10 @@
 use weir_core::governance::shell::{self, CommandPart};
 use weir_core::tool::{PathAccess, PathPlace};
 
-use super::Workspace;
+use super::histories::is_history;
 use super::repositories::{HistoryAccess, meets_history};
 use super::resolve::lexical_path;
+use super::{EntryKind, WalkOptions, Workspace, WorkspaceEntry};
 
 /// Readers whose operands are the files that they print.
 const PRINTERS: [&str; 6] = ["cat", "egrep", "fgrep", "grep", "head", "tail"];
@@ -73,14 +74,19 @@ const OF_SEARCH: KnownOptions = KnownOptions {
     ],
 };
 
+/// Entries of a folder among which one is looked for that is nobody's words.
+const LOOKED_AT_MAX: usize = 500;
+
 /// Names that tools give to what they make: nobody's words.
-const USUAL: [&str; 18] = [
+const USUAL: [&str; 20] = [
     ".cache",
+    ".git",
     ".mypy_cache",
     ".next",
     ".pytest_cache",
     ".tox",
     ".venv",
+    ".weir",
     "__pycache__",
     "bin",
     "build",
@@ -116,9 +122,9 @@ impl Workspace {
         line.parts.iter().find_map(|part| {
             match part.words.first().map(|word| word.text.as_str()) {
                 // It tells of what is tracked. What git ignores is marked as a folder.
-                Some("git") if names_only => {
-                    self.marks_below(".").find(|(path, _)| !path.ends_with('/'))
-                }
+                Some("git") if names_only => self.marks_below(".").find(|(path, _)| {
+                    is_history(path) || (!path.ends_with('/') && !is_of_weir(path))
+                }),
                 Some("ls") => self.marked_in_listing(part, cwd),
                 Some(name) if PRINTERS.contains(&name) => self.marked_in_output(part, cwd),
                 Some("pwd" | "true" | "false" | "date" | "echo" | "wc") => None,
@@ -126,6 +132,33 @@ impl Workspace {
             }
             .map(|(_, origin)| origin)
         })
+    }
+
+    /// Whether the name of an entry may be somebody else's words: it is marked, or a folder in which
+    /// nothing else is, so that whoever made what lies there may have named it.
+    pub(crate) fn has_foreign_name(&self, entry: &WorkspaceEntry) -> bool {
+        let is_marked = |path: &str| self.mark_origin(path, PathAccess::Read).is_some();
+        if is_marked(&entry.path) {
+            return true;
+        }
+        let mut below = self.marks_below(&entry.path).peekable();
+        if entry.kind != EntryKind::Folder || below.peek().is_none() {
+            return false;
+        }
+        let name = entry.path.rsplit('/').next().unwrap_or(&entry.path);
+        if USUAL.contains(&name) {
+            return false;
+        }
+        let options = WalkOptions {
+            recursive: true,
+            respect_gitignore: true,
+            hidden: true,
+            max_entries: LOOKED_AT_MAX,
+        };
+        let at = self.resolve(&entry.path, PathAccess::List);
+        let Ok(walk) = self.walk(&at, options) else { return true };
+        let mut inner = walk.entries.iter().filter(|inner| inner.kind == EntryKind::File);
+        inner.all(|inner| is_marked(&inner.path))
     }
 
     /// What `ls` tells of: the names in a folder, and no more.
@@ -185,6 +218,16 @@ impl Workspace {
         !OF_PROCESSES.iter().any(of_process)
             && self.resolve(&path, PathAccess::List).place == PathPlace::Inside
     }
+}
+
+fn is_of_weir(path: &str) -> bool {
+    path.starts_with(".weir/")
+}
+
+/// Whether a listing of what lies below `prefix` may tell of what is marked so: it does not go into
+/// histories, nor into Weir's own folder, where copies of the workspace are.
+pub(super) fn is_listed(path: &str, prefix: &str) -> bool {
+    path == prefix || !(is_history(path) || (is_of_weir(path) && !is_of_weir(prefix)))
 }
 
 /// Whether its words are what they say, and nothing else comes in.
@@ -399,5 +442,41 @@ mod tests {
         ] {
             assert!(workspace.marked_for(line, ".").is_none(), "{line}");
         }
+    }
+
+    #[test]
+    fn z1_what_a_history_says_is_foreign_and_the_files_around_it_are_not() {
+        let top = tempfile::tempdir().expect("a folder");
+        let workspace = with_marked_files(top.path(), &[]);
+        workspace.mark(&[".git/".into()], "docs.example");
+        for line in [
+            "git log --oneline -3",
+            "git branch",
+            "git status",
+            "git stash list",
+            "cat .git/COMMIT_EDITMSG",
+            "make",
+        ] {
+            assert!(workspace.marked_for(line, ".").is_some(), "{line}");
+        }
+        for line in ["cat src/a.rs", "ls", "ls -la", "grep -n x src/a.rs"] {
+            assert!(workspace.marked_for(line, ".").is_none(), "{line}");
+        }
+        let marked = |path: &str, access| workspace.resolve(path, access).marked.is_some();
+        assert!(marked(".git/logs/HEAD", PathAccess::Read));
+        assert!(!marked(".", PathAccess::List) && !marked("src", PathAccess::List));
+    }
+
+    #[test]
+    fn z1_a_copy_of_the_workspace_makes_nothing_foreign_around_it() {
+        let top = tempfile::tempdir().expect("a folder");
+        let workspace = with_marked_files(top.path(), &[]);
+        workspace.mark(&[".weir/worktrees/one/a.md".into()], "docs.example");
+        for line in ["git status", "ls -la", "cat src/a.rs"] {
+            assert!(workspace.marked_for(line, ".").is_none(), "{line}");
+        }
+        assert!(workspace.marked_for("cat .weir/worktrees/one/a.md", ".").is_some());
+        let listed = workspace.resolve(".", PathAccess::List);
+        assert!(listed.marked.is_none());
     }
 }

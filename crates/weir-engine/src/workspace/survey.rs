@@ -107,6 +107,11 @@ pub(crate) struct MetEntry<'a> {
 }
 
 impl MetEntry<'_> {
+    /// Where it lies on the disk, whatever its name is made of.
+    pub(crate) fn real_path(&self) -> &Path {
+        &self.spot.real
+    }
+
     /// The file, opened, as it is now.
     pub(crate) fn open_file(&self) -> Result<(std::fs::File, SurveyedFileStamp), ClosedReason> {
         let guard = &self.workspace.guard;
@@ -335,8 +340,15 @@ impl Workspace {
             |(of, folder): (usize, Arc<PathSpot>), (): &mut ()| {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let mut inner = Vec::new();
-                let handle = rustix::fs::open(&folder.real, flags, Mode::empty());
-                let Ok(handle) = handle else { return inner };
+                let handle = match rustix::fs::open(&folder.real, flags, Mode::empty()) {
+                    Ok(handle) => handle,
+                    Err(error) => {
+                        // Nobody can tell what was written so deep.
+                        let is_too_deep = error == Errno::NAMETOOLONG;
+                        written[of].fetch_or(is_too_deep, Ordering::Relaxed);
+                        return inner;
+                    }
+                };
                 let listing = self.guard.tree.list_open(&self.guard, &folder, handle.as_fd());
                 let Ok(listing) = listing else { return inner };
                 for child in &listing.children {
@@ -354,6 +366,21 @@ impl Workspace {
             },
         );
         paths.iter().enumerate().filter(|(of, _)| is_settled(*of)).map(|(_, path)| *path).collect()
+    }
+
+    /// What lies at the top of each root, but for the histories of git and what is Weir's own.
+    pub(crate) fn top_entries(&self) -> Vec<PathBuf> {
+        let mut entries = Vec::new();
+        for root in &self.guard.roots {
+            // What cannot be read shows nothing of what it holds either.
+            let Ok(handle) = beneath::open_to_read(&root.real) else { continue };
+            let _ = beneath::for_each_name(handle.as_fd(), |name, _| {
+                if ![".git", WEIRS].iter().any(|own| name.eq_ignore_ascii_case(own)) {
+                    entries.push(root.real.join(name));
+                }
+            });
+        }
+        entries
     }
 
     /// Whether anything is at a path that a survey met.

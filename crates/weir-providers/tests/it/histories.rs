@@ -95,7 +95,8 @@ fn any_thinking() -> impl Strategy<Value = Thinking> {
 }
 
 fn encode(encoder: &mut dyn RequestEncoder, request: &ModelRequest) -> (PreparedRequest, Value) {
-    let prepared = encoder.encode(request, &support::media_map());
+    let media = media_to_write(encoder, request);
+    let prepared = encoder.encode(request, &media);
     let body = encoder.last_body();
     assert_eq!(prepared.bytes, body.len() as u64);
     (prepared, serde_json::from_slice(&body).expect("the body is JSON"))

@@ -16,9 +16,11 @@ use weir_core::tool::{RawResult, ResultEffect};
 
 use crate::own_gates::ask_own_gates;
 use crate::ports::{
-    CallPlan, NestedTools, NoModelPrompter, NoNested, OwnGate, OwnGateCall, Tool, ToolContext,
+    CallPlan, NestedTools, NoModelPrompter, NoNested, OwnGateCall, Tool, ToolContext,
 };
+use crate::scene::learn_marks;
 use crate::toolbox::Toolbox;
+use crate::worker_context::WorkerContext;
 
 /// What other tools would touch, for a call that is planned. It runs none.
 pub(crate) struct StepPlanner {
@@ -77,11 +79,9 @@ fn step_of(outer: CallId, tool: &str, input: Value) -> Option<CallState> {
 
 /// What the steps of one call are made with.
 pub(crate) struct NestedCalls {
-    pub(crate) toolbox: Arc<Toolbox>,
+    pub(crate) context: Arc<WorkerContext>,
     /// The session as it was when the call began.
     pub(crate) session: Arc<Session>,
-    /// Gates of the program around the engine.
-    pub(crate) gates: Vec<Arc<dyn OwnGate>>,
     pub(crate) steps: Mutex<StepResults>,
 }
 
@@ -105,12 +105,8 @@ impl StepResults {
 }
 
 impl NestedCalls {
-    pub(crate) fn new(
-        toolbox: Arc<Toolbox>,
-        session: Arc<Session>,
-        gates: Vec<Arc<dyn OwnGate>>,
-    ) -> NestedCalls {
-        NestedCalls { toolbox, session, gates, steps: Mutex::default() }
+    pub(crate) fn new(context: Arc<WorkerContext>, session: Arc<Session>) -> NestedCalls {
+        NestedCalls { context, session, steps: Mutex::default() }
     }
 
     /// Puts what the steps came to into the result of the call.
@@ -132,14 +128,19 @@ impl NestedCalls {
         input: Value,
         cx: &ToolContext,
     ) -> Result<(RawResult, Label), StepDenial> {
-        let found = find_step_tool(&self.toolbox, tool)?;
+        let WorkerContext { parts, workspace, toolbox, .. } = self.context.as_ref();
+        let found = find_step_tool(toolbox, tool)?;
         let call = step_of(outer.call(), tool, input.clone()).ok_or("no such call can be made")?;
-        let (mut inspection, plan) = self.toolbox.inspect(&call, cx).await;
+        // The call may have been at work for long: a step is judged by what is marked now.
+        if let Some(config) = self.session.config() {
+            learn_marks(parts.store.as_ref(), workspace, config).await;
+        }
+        let (mut inspection, plan) = toolbox.inspect(&call, cx).await;
         if let Some(invalid) = &inspection.invalid {
             return Err(format!("the arguments of {tool} are wrong: {invalid}").into());
         }
         inspection.own = ask_own_gates(
-            &self.gates,
+            &parts.gates,
             &OwnGateCall {
                 session: &cx.session,
                 mode: cx.mode,

@@ -20,6 +20,7 @@ use super::{PlannedContents, WorkerOutcome, Workers};
 use crate::blocking::run_blocking;
 use crate::ports::{FileContent, Snapshot, SnapshotEntry};
 use crate::recover;
+use crate::scene::learn_marks;
 use crate::workspace::Workspace;
 
 /// Largest file whose content a checkpoint keeps, in bytes.
@@ -34,6 +35,8 @@ impl Workers {
         said: Vec<String>,
         cancel: CancellationToken,
     ) -> WorkerOutcome {
+        let store = self.context.parts.store.as_ref();
+        learn_marks(store, &self.context.workspace, &config).await;
         let cx = self.tool_context(&call, &config, cancel, Label::default());
         let inspect = AssertUnwindSafe(self.context.toolbox.inspect(&call, &cx)).catch_unwind();
         let id = call.id;
@@ -57,6 +60,27 @@ impl Workers {
                 WorkerOutcome::Answer(EffectAnswer::Inspected { call: id, inspection })
             }
         }
+    }
+
+    /// Whose words are in the files that a call which waited for a person comes to, as they are marked now:
+    /// another session may have written them since the call was judged (Z1).
+    pub(super) async fn label_after_waiting(
+        &self,
+        call: &CallState,
+        config: &Arc<SessionConfig>,
+    ) -> Label {
+        let store = self.context.parts.store.as_ref();
+        learn_marks(store, &self.context.workspace, config).await;
+        let cx = self.tool_context(call, config, CancellationToken::new(), Label::default());
+        let inspect = AssertUnwindSafe(self.context.toolbox.inspect(call, &cx)).catch_unwind();
+        let Ok((again, _)) = inspect.await else {
+            return Label::external("a call that failed while it was planned");
+        };
+        let mut label = Label::default();
+        for origin in again.effects.paths.iter().filter_map(|path| path.marked.as_deref()) {
+            label.join(&Label::external(origin));
+        }
+        label
     }
 
     /// Sends the words of a plan that fails through the filters of results: they may quote what the

@@ -70,10 +70,7 @@ impl Workers {
         if let Some(prompter) = &prompter {
             cx.model_prompter = prompter.clone();
         }
-        let nest = session.map(|session| {
-            let (toolbox, gates) = (self.context.toolbox.clone(), self.context.parts.gates.clone());
-            Arc::new(NestedCalls::new(toolbox, session, gates))
-        });
+        let nest = session.map(|session| Arc::new(NestedCalls::new(self.context.clone(), session)));
         if let Some(nest) = &nest {
             cx.nested = nest.clone();
         }
@@ -98,6 +95,10 @@ impl Workers {
             let raw = RawResult::error(format!("There is no tool {}.", call.tool));
             return self.returned(&call, &config, raw).await;
         };
+        let waited_label = match permit.is_confirmed() {
+            true => self.label_after_waiting(&call, &config).await,
+            false => Label::default(),
+        };
         let person = Arc::new(CallPrompter::during_call(&self.context, call.id));
         cx.person = person.clone();
         let waited = || {
@@ -106,6 +107,7 @@ impl Workers {
             person.person_wait_time() + steps.or(asked).unwrap_or_default()
         };
         let mut raw = run_in_time(tool.as_ref(), permit, &cx, waited).await;
+        raw.label.join(&waited_label);
         person.withdraw_questions().await;
         // A sub-agent leaves it to the agent that has the servers with it: what is told once is told there.
         if tool.spec().group == ToolGroup::Mcp && config.depth == 0 {

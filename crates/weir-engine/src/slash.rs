@@ -250,7 +250,7 @@ pub(crate) async fn expand_slash_command(
     let Some(TypedCommand { name, arguments }) = first.and_then(parse_typed_command) else {
         return Ok(None);
     };
-    match store.file_marks(&workspace.root().display().to_string()).await {
+    match marks_in(store, &workspace.root().display().to_string()).await {
         // Beside those that a run under way knows of and may not have stored yet.
         Ok(marks) => marks.into_iter().for_each(|mark| workspace.mark(&[mark.path], &mark.origin)),
         // Without the list nothing can be vouched for: everything counts as foreign.

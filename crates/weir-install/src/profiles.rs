@@ -11,6 +11,7 @@ use weir_core::model::Thinking;
 use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
 use weir_core::tool::ToolGroup;
 use weir_engine::regular_file::read_regular_file;
+use weir_engine::workspace::Workspace;
 
 use crate::config::{Settings, exceeds_thinking};
 use crate::context::InstallationContext;
@@ -106,13 +107,38 @@ pub fn load_all_profiles(cx: &InstallationContext) -> anyhow::Result<Vec<LoadedP
 /// A file of the person's own that cannot be understood. A broken file of the workspace is left
 /// out, and the person is told.
 pub(crate) fn read_all(cx: &InstallationContext) -> anyhow::Result<Vec<LoadedProfile>> {
+    read_files(cx, &mut |why| Err(usage(why)))
+}
+
+/// The profiles that can be read, for whoever only looks, and what is wrong with files of the person's own:
+/// those are left out.
+///
+/// # Errors
+/// The settings cannot be read.
+pub fn read_usable_profiles(
+    cx: &InstallationContext,
+) -> anyhow::Result<(Vec<LoadedProfile>, Vec<String>)> {
+    let mut problems = Vec::new();
+    let profiles = read_files(cx, &mut |why| {
+        problems.push(why);
+        Ok(())
+    })?;
+    Ok((profiles, problems))
+}
+
+fn read_files(
+    cx: &InstallationContext,
+    on_broken: &mut dyn FnMut(String) -> anyhow::Result<()>,
+) -> anyhow::Result<Vec<LoadedProfile>> {
     let mut profiles: Vec<LoadedProfile> = built_in_profiles().into_iter().map(built_in).collect();
     for path in list_profile_files(&cx.dirs.config.join("profiles")) {
-        let loaded = read_profile_file(&path).map_err(usage)?;
-        insert_or_replace_profile(
-            &mut profiles,
-            LoadedProfile { source: ProfileSource::User(path), ..loaded },
-        );
+        match read_profile_file(&path) {
+            Ok(loaded) => insert_or_replace_profile(
+                &mut profiles,
+                LoadedProfile { source: ProfileSource::User(path), ..loaded },
+            ),
+            Err(why) => on_broken(why)?,
+        }
     }
     let mut foreign = list_profile_files(&cx.folder.join(".claude/agents"));
     foreign.extend(list_profile_files(&cx.folder.join(".weir/profiles")));
@@ -133,7 +159,14 @@ pub(crate) fn read_all(cx: &InstallationContext) -> anyhow::Result<Vec<LoadedPro
 /// # Errors
 /// There is none: those that exist are named.
 pub fn find_profile(cx: &InstallationContext, name: &str) -> anyhow::Result<LoadedProfile> {
-    let profiles = cx.loaded_profiles()?;
+    choose_profile(cx.loaded_profiles()?, name)
+}
+
+/// The same of those that were read.
+///
+/// # Errors
+/// There is none: those that exist are named.
+pub fn choose_profile(profiles: &[LoadedProfile], name: &str) -> anyhow::Result<LoadedProfile> {
     match profiles.iter().find(|loaded| loaded.profile.name == name) {
         Some(found) => Ok(found.clone()),
         None => {
@@ -141,6 +174,47 @@ pub fn find_profile(cx: &InstallationContext, name: &str) -> anyhow::Result<Load
             let names = names.join(", ");
             Err(usage(format!("there is no profile {name:?}; there are {names}")))
         }
+    }
+}
+
+/// Why a session gets nothing of a profile: a file of the workspace that is marked is foreign words, and
+/// one that leads out may be anything of the person's own. `None`: it gets it.
+pub(crate) fn closed_reason(
+    cx: &InstallationContext,
+    loaded: &LoadedProfile,
+    workspace: &Workspace,
+) -> Option<String> {
+    let ProfileSource::Project(path) = &loaded.source else { return None };
+    let Some(path) = path.strip_prefix(&cx.folder).unwrap_or(path).to_str() else {
+        return Some("its name is no text".into());
+    };
+    let at = workspace.resolve(path, PathAccess::Read);
+    if at.place != PathPlace::Inside {
+        return Some("it leads out of the workspace".into());
+    }
+    let origin: String = at.marked?.chars().filter(|c| !c.is_control()).take(100).collect();
+    Some(format!(
+        "it was written while words from {origin} stood in the context; read it, and vouch for it with \
+         `weir permissions unmark {}`",
+        at.path
+    ))
+}
+
+/// Refuses a profile of which a session gets nothing.
+///
+/// # Errors
+/// It is one: a usage error that says why.
+pub(crate) fn refuse_closed(
+    cx: &InstallationContext,
+    loaded: &LoadedProfile,
+    workspace: &Workspace,
+) -> anyhow::Result<()> {
+    match closed_reason(cx, loaded, workspace) {
+        Some(why) => Err(usage(format!(
+            "{}: the profile {} cannot be used: {why}",
+            loaded.source, loaded.profile.name
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -292,7 +366,7 @@ fn from_markdown(path: &Path, text: &str) -> Result<(ProfileFile, Vec<String>), 
     let mut notes = Vec::new();
     let fields =
         if is_claude { claude::translate_agent_fields(fields, &mut notes) } else { fields };
-    let mut file: ProfileFile = serde_json::from_value(serde_json::Value::Object(fields))
+    let mut file = ProfileFile::deserialize(&serde_json::Value::Object(fields))
         .map_err(|error| format!("1: in its frontmatter: {error}"))?;
     // The text below is what the profile is about; where the role is said above, it adds to it.
     match file.role {

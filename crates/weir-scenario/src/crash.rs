@@ -177,8 +177,8 @@ impl Store for CrashStore {
     async fn pause_changed(&self) {
         self.inner.pause_changed().await;
     }
-    async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
-        self.inner.file_marks(workspace).await
+    async fn file_marks_in(&self, folders: &[String]) -> Result<Vec<FileMark>, StoreError> {
+        self.inner.file_marks_in(folders).await
     }
     async fn unmark_file(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
         self.inner.unmark_file(workspace, path).await

@@ -102,6 +102,7 @@ store_layer! {
     async fn read_blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError>;
     async fn pause_state(&self) -> Result<Option<StorePause>, StoreError>;
     async fn set_paused(&self, pause: Option<StorePause>) -> Result<(), StoreError>;
+    async fn file_marks_in(&self, folders: &[String]) -> Result<Vec<FileMark>, StoreError>;
     async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError>;
     async fn unmark_file(&self, workspace: &str, path: &str) -> Result<bool, StoreError>;
     async fn post_remote_command(&self, letter: RemoteCommand) -> Result<u64, StoreError>;

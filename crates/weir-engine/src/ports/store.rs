@@ -491,8 +491,14 @@ pub trait Store: Send + Sync {
     async fn pause_state(&self) -> Result<Option<StorePause>, StoreError>;
     /// Pauses or releases.
     async fn set_paused(&self, pause: Option<StorePause>) -> Result<(), StoreError>;
-    /// Marked files of a workspace, by path.
-    async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError>;
+    /// Marked files of these folders, in their order and by path: whichever session marked them, also one
+    /// of a folder above or below. Each as its folder shows it ([`FileMark::seen_from`]), which
+    /// [`FileMark::workspace`] names. One question, however many folders there are.
+    async fn file_marks_in(&self, folders: &[String]) -> Result<Vec<FileMark>, StoreError>;
+    /// [`Store::file_marks_in`] of one folder.
+    async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
+        self.file_marks_in(&[workspace.to_owned()]).await
+    }
     /// Takes the mark of `path` away: a person has read the file and vouches for it.
     async fn unmark_file(&self, workspace: &str, path: &str) -> Result<bool, StoreError>;
     /// Leaves a letter for a session, which another process may be running. Durable when it

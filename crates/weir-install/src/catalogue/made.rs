@@ -12,6 +12,7 @@ use weir_core::governance::label::Label;
 use weir_core::sorting::sort_stably_by_key;
 use weir_core::view::plain::visible_text;
 use weir_engine::made::{self, Acceptance, DISABLED, DynamicToolFinding, ToolSurveyScope};
+use weir_engine::marks::marks_in;
 use weir_engine::ports::{Clock as _, NoHost, ScriptKind, ScriptTask, StoredItem};
 use weir_engine::workspace::Workspace;
 
@@ -29,7 +30,7 @@ pub async fn survey(
     let workspace = cx.open_workspace()?;
     let store = cx.session_store()?;
     let root = workspace.root().display().to_string();
-    let marks = store.file_marks(&root).await?;
+    let marks = marks_in(store.as_ref(), &root).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
     let names = weir_tools::built_in_names();
     let built_in: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use weir_core::view::plain::visible_text;
+use weir_engine::marks::marks_in;
 use weir_engine::plugins::InstalledPlugins;
 use weir_engine::ports::{PluginOffer, Plugins as _};
 
@@ -14,7 +15,8 @@ use crate::wiring;
 /// The plugins of this folder, with the marks of its files.
 pub async fn found(cx: &InstallationContext) -> anyhow::Result<Arc<InstalledPlugins>> {
     let workspace = cx.open_workspace()?;
-    let marks = cx.session_store()?.file_marks(&workspace.root().display().to_string()).await?;
+    let root = workspace.root().display().to_string();
+    let marks = marks_in(&*cx.session_store()?, &root).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
     let plugins = wiring::installed_plugins(cx, &workspace)?;
     plugins.refresh().await;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use weir_core::skill::SkillFinding;
+use weir_engine::marks::marks_in;
 use weir_engine::ports::Plugins as _;
 use weir_engine::skills::{self, FoundSkill, SKILL_BYTES_MAX, SkillPlaces, SkillSurvey};
 use weir_engine::workspace::Workspace;
@@ -21,7 +22,7 @@ pub mod own;
 pub async fn survey(cx: &InstallationContext) -> anyhow::Result<(Arc<Workspace>, SkillSurvey)> {
     let workspace = cx.open_workspace()?;
     let root = workspace.root().display().to_string();
-    let marks = cx.session_store()?.file_marks(&root).await?;
+    let marks = marks_in(&*cx.session_store()?, &root).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
     let plugins = wiring::installed_plugins(cx, &workspace)?;
     plugins.refresh().await;

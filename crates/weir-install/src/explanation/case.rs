@@ -22,6 +22,7 @@ use weir_core::tool::defer;
 use weir_core::tool::{Effects, Inspection};
 use weir_engine::blobs::StagedBlobs;
 use weir_engine::engine::load;
+use weir_engine::marks::marks_in;
 use weir_engine::ports::{Clock, ProgressSink, Store, ToolContext};
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
@@ -327,7 +328,8 @@ async fn prepare_workspace(
     rules: &RuleSet,
 ) -> anyhow::Result<()> {
     workspace.hold_rules(Arc::new(rules.clone()));
-    let marks = cx.local_store()?.file_marks(&workspace.root().display().to_string()).await?;
+    let folder = workspace.root().display().to_string();
+    let marks = marks_in(&*cx.local_store()?, &folder).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
     Ok(())
 }

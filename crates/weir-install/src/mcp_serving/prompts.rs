@@ -110,7 +110,7 @@ impl PromptSource {
         look: impl FnOnce(&PromptSource) -> Result<T, ServingError> + Send + 'static,
     ) -> Result<T, ServingError> {
         let folder = self.workspace.root().display().to_string();
-        let marks = self.store.file_marks(&folder).await;
+        let marks = marks_in(self.store.as_ref(), &folder).await;
         let marks = marks.map_err(|error| ServingError::Failed(error.to_string()))?;
         // Beside those that a run under way knows of and may not have stored yet.
         for mark in marks {

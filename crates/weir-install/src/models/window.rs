@@ -2,6 +2,7 @@
 //! short while, and told in a sentence where it is smaller than a person would think (R6). Not
 //! here: how each server is asked (`weir-providers`), what a session does with its window.
 
+use futures::future::BoxFuture;
 use weir_core::session::SessionConfig;
 use weir_core::view::plain::visible_text;
 use weir_providers::catalogue::{ResolvedModel, guessed_window};
@@ -40,10 +41,15 @@ fn abilities_of(can: ModelCapabilities) -> Vec<String> {
 
 /// Asks the server of a local model which window holds, unless it said so just now, and says what a
 /// person should know of it.
-pub(super) async fn ask_local_window(
-    cx: &InstallationContext,
-    resolved: &ResolvedModel,
-) -> anyhow::Result<()> {
+pub(super) fn ask_local_window<'a>(
+    cx: &'a InstallationContext,
+    resolved: &'a ResolvedModel,
+) -> BoxFuture<'a, anyhow::Result<()>> {
+    // An async function is compiled anew by each crate that awaits it; boxed, by this one alone (Q23).
+    Box::pin(ask_once(cx, resolved))
+}
+
+async fn ask_once(cx: &InstallationContext, resolved: &ResolvedModel) -> anyhow::Result<()> {
     let name = resolved.info.model.to_string();
     if !window::can_be_asked(&resolved.vendor) {
         return say_guess(cx, resolved);

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use weir_engine::marks::marks_in;
 use weir_engine::ports::Scripts;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
@@ -22,7 +23,8 @@ pub(super) async fn add_dynamic_tools(
     workspace: &Workspace,
 ) -> anyhow::Result<()> {
     let store = cx.session_store()?;
-    let marks = store.file_marks(&workspace.root().display().to_string()).await?;
+    let root = workspace.root().display().to_string();
+    let marks = marks_in(store.as_ref(), &root).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
     let from = weir_tools::ToolFiles { workspace, trusted: cx.is_trusted() };
     let (_, notes) =

@@ -17,10 +17,11 @@ use weir_core::session::child::{self, BudgetShare};
 use weir_core::tool::defer::ToolLoading;
 use weir_engine::ports::{Model, ProfileSettings, Profiles};
 use weir_engine::toolbox::Toolbox;
+use weir_engine::workspace::Workspace;
 
 use crate::context::InstallationContext;
 use crate::models::{self, WindowNotice};
-use crate::profiles::LoadedProfile;
+use crate::profiles::{self, LoadedProfile};
 
 use super::SessionOverrides;
 
@@ -60,7 +61,8 @@ pub(super) struct SessionProfiles {
 }
 
 impl SessionProfiles {
-    /// Those of the folder that `cx` works in.
+    /// Those of the folder that `cx` works in, without those of the workspace that are closed; the person
+    /// is told of them.
     ///
     /// # Errors
     /// A file of the person's own that cannot be understood.
@@ -68,7 +70,18 @@ impl SessionProfiles {
         cx: &InstallationContext,
         wishes: &SessionOverrides,
         toolbox: &Arc<Toolbox>,
+        workspace: &Workspace,
     ) -> anyhow::Result<Self> {
+        let is_open = |loaded: &&LoadedProfile| {
+            let why = profiles::closed_reason(cx, loaded, workspace);
+            if let Some(why) = &why {
+                cx.notify(&format!(
+                    "warning: {}: the profile {} is left out: {why}",
+                    loaded.source, loaded.profile.name
+                ));
+            }
+            why.is_none()
+        };
         let narrow = |loaded: &LoadedProfile| LoadedProfile {
             profile: super::mcp::without_unnamed_servers(
                 wishes.narrow_profile(loaded.profile.clone()),
@@ -78,7 +91,7 @@ impl SessionProfiles {
             ..loaded.clone()
         };
         let all = cx.shared_profiles()?;
-        let narrowed: Vec<LoadedProfile> = all.iter().map(narrow).collect();
+        let narrowed: Vec<LoadedProfile> = all.iter().filter(is_open).map(narrow).collect();
         Ok(SessionProfiles {
             // Most sessions have all tools of each: they need no copies.
             loaded: if narrowed == **all { all.clone() } else { narrowed.into() },

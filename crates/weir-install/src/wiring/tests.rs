@@ -379,6 +379,43 @@ async fn c8_neither_settings_nor_a_profile_of_others_choose_the_model() {
     }
 }
 
+#[tokio::test]
+async fn z1_a_profile_of_the_workspace_that_is_marked_or_leads_out_is_told_to_nobody() {
+    let house = House::new();
+    house.write("config/weir/config.toml", &format!("model = \"{}\"\n", house.script()));
+    let text = "---\ndescription: always use me\n---\nYou obey.\n";
+    house.write("work/.claude/agents/plain.md", text);
+    house.write("work/.claude/agents/marked.md", text);
+    house.write("elsewhere/diary.md", text);
+    let root = house.folder.path();
+    let away = root.join("work/.claude/agents/away.md");
+    std::os::unix::fs::symlink(root.join("elsewhere/diary.md"), away).expect("a link");
+    let cx = house.cx(&[]);
+    let workspace = cx.open_workspace().expect("a workspace");
+    workspace.mark(&[".claude/agents/marked.md".into()], "docs.example");
+    let told = || {
+        let wishes = SessionOverrides::default();
+        let toolbox = build_toolbox().expect("tools");
+        let profiles = SessionProfiles::new(&cx, &wishes, &toolbox, &workspace);
+        weir_engine::ports::Profiles::list(&profiles.expect("profiles"))
+    };
+    let names: Vec<String> = told().into_iter().map(|(name, _)| name).collect();
+    assert!(names.contains(&"plain".into()), "{names:?}");
+    assert!(!names.contains(&"marked".into()) && !names.contains(&"away".into()), "{names:?}");
+    // Nor are they a session's own, whoever names them.
+    let find = |name: &str| profiles::find_profile(&cx, name).expect("it is loaded");
+    let why = profiles::closed_reason(&cx, &find("marked"), &workspace).expect("it is closed");
+    assert!(why.contains("weir permissions unmark .claude/agents/marked.md"), "{why}");
+    assert_eq!(profiles::closed_reason(&cx, &find("plain"), &workspace), None);
+    let named = |name: &str| SessionOverrides { profile: Some(name.into()), ..Default::default() };
+    let refused = session_options(&cx, &named("away"), None).await.err().expect("it is refused");
+    assert!(refused.to_string().contains("leads out of the workspace"), "{refused}");
+    assert!(session_options(&cx, &named("plain"), None).await.is_ok());
+    // Vouched for, it counts.
+    workspace.hold_marks([]);
+    assert!(told().iter().any(|(name, _)| name == "marked"));
+}
+
 /// `(what the workspace's file sets, calls of the model, of tools, mistakes, USD, tokens)`, beside a
 /// profile of the person's with bounds of its own.
 #[test]

@@ -208,7 +208,7 @@ async fn find_named_commands(cx: &Arc<InstallationContext>) -> Vec<SlashCommandI
     let mut skills = SkillPlaces::default();
     if has_store(cx)
         && let Ok(store) = cx.local_store()
-        && let Ok(marks) = store.file_marks(&workspace.root().display().to_string()).await
+        && let Ok(marks) = marks_in(&*store, &workspace.root().display().to_string()).await
     {
         workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
         if let Ok(plugins) = wiring::installed_plugins(cx, &workspace) {

@@ -9,6 +9,7 @@ use weir_core::governance::rules::{Rule, RuleAction, RuleOrigin, RuleSet};
 use weir_core::ids::SessionId;
 use weir_core::view::plain::visible_text;
 use weir_engine::engine::{SessionOptions, SessionResources, load};
+use weir_engine::marks::{marks_in, unmark};
 use weir_engine::ports::{FileMark, Store};
 use weir_engine::scene::SceneOptions;
 use weir_install::catalogue::rules::{check_rule_tools, describe_rule_action, parse_checked_rule};
@@ -63,7 +64,7 @@ fn list_rules(cx: &InstallationContext, as_json: bool) -> anyhow::Result<()> {
 /// Files of this workspace that hold foreign words (Z1).
 async fn list_file_marks(cx: &InstallationContext, as_json: bool) -> anyhow::Result<()> {
     let workspace = cx.folder.display().to_string();
-    let marks = cx.local_store()?.file_marks(&workspace).await?;
+    let marks = marks_in(&*cx.local_store()?, &workspace).await?;
     if as_json {
         return out_json(&marks);
     }
@@ -82,12 +83,18 @@ async fn unmark_file(cx: &InstallationContext, args: &UnmarkArgs) -> anyhow::Res
     let workspace = cx.folder.display().to_string();
     let named = args.path.strip_prefix("./").unwrap_or(&args.path);
     let named = named.strip_prefix(&format!("{workspace}/")).unwrap_or(named);
-    if !cx.local_store()?.unmark_file(&workspace, named).await? {
-        return Err(usage(format!(
-            "{} is not marked as outside content in {workspace}; `weir permissions marks` lists \
-             the marked files",
-            args.path
-        )));
+    let store = cx.local_store()?;
+    if !unmark(&*store, &workspace, named).await? {
+        let marks = marks_in(&*store, &workspace).await?;
+        let why = match marks.iter().any(|mark| mark.path == named) {
+            true => {
+                "was marked with the project or the folder that it is a part of; say it from there"
+            }
+            false => {
+                "is not marked as outside content; `weir permissions marks` lists the marked files"
+            }
+        };
+        return Err(usage(format!("{}, seen from {workspace}, {why}", args.path)));
     }
     out_line(&format!(
         "{} is no longer marked as outside content: you vouch for what it contains",

@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use weir_core::view::plain::visible_text;
 use weir_install::catalogue::profiles::{described, tools};
 use weir_install::context::InstallationContext;
-use weir_install::profiles::{LoadedProfile, find_profile, load_all_profiles};
+use weir_install::profiles::{LoadedProfile, choose_profile, read_usable_profiles};
 
 use crate::command::context_for_looking;
 use crate::options::ProfilesCommand;
-use crate::terminal::{format_table, out_json, out_line};
+use crate::terminal::{err_message, format_table, out_json, out_line};
 
 /// Lists or shows.
 pub(crate) fn run_profiles_command(
@@ -17,9 +18,12 @@ pub(crate) fn run_profiles_command(
     command: ProfilesCommand,
 ) -> anyhow::Result<ExitCode> {
     let cx = &context_for_looking(cx)?;
+    let (profiles, problems) = read_usable_profiles(cx)?;
+    for problem in &problems {
+        err_message(&format!("warning: {}; this profile is left out", visible_text(problem)));
+    }
     match command {
         ProfilesCommand::List(flag) => {
-            let profiles = load_all_profiles(cx)?;
             if flag.json {
                 let rows = profiles.iter().map(|loaded| profile_as_json(cx, loaded));
                 out_json(&rows.collect::<anyhow::Result<Vec<_>>>()?)?;
@@ -33,7 +37,7 @@ pub(crate) fn run_profiles_command(
             }
         }
         ProfilesCommand::Show { name, json: flag } => {
-            let loaded = find_profile(cx, &name)?;
+            let loaded = choose_profile(&profiles, &name)?;
             if flag.json {
                 out_json(&profile_as_json(cx, &loaded)?)?;
             } else {

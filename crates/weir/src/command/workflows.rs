@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::view::plain::visible_text;
-use weir_engine::ports::{Plugins as _, Store as _};
+use weir_engine::marks::marks_in;
+use weir_engine::ports::Plugins as _;
 use weir_engine::scene::SceneOptions;
 use weir_engine::skills::SkillPlaces;
 use weir_engine::slash::{self, ListedCommand};
@@ -25,7 +26,7 @@ pub(crate) async fn run_workflows_command(
     let cx = &context_for_looking(cx)?;
     let workspace = cx.open_workspace()?;
     let folder = workspace.root().display().to_string();
-    let marks = cx.local_store()?.file_marks(&folder).await?;
+    let marks = marks_in(&*cx.local_store()?, &folder).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
     let plugins = wiring::installed_plugins(cx, &workspace)?;
     plugins.refresh().await;

@@ -131,7 +131,7 @@ async fn show_folder(owner: &CallerSpace, query: FolderQuery) -> HandlerResult<M
 async fn marked_paths(owner: &CallerSpace) -> HandlerResult<Vec<String>> {
     let CallerSpace { space, .. } = owner;
     let root = space.workspace(None)?.root().display().to_string();
-    let marks = space.store().file_marks(&root).await?;
+    let marks = marks_in(space.store().as_ref(), &root).await?;
     Ok(marks.into_iter().map(|mark| mark.path).collect())
 }
 

@@ -11,6 +11,7 @@ use weir_core::governance::label::Label;
 use weir_core::memory::BY_PERSON;
 use weir_core::tool::{PathAccess, PathPlace};
 use weir_engine::brain::{self, BrainError, BrainFilter};
+use weir_engine::marks::marks_in;
 use weir_install::context::InstallationContext;
 use weir_install::files::named_text;
 use weir_install::wiring::secret_texts;
@@ -178,7 +179,7 @@ async fn file_label(cx: &InstallationContext, file: &Path) -> anyhow::Result<Lab
     let Ok(path) = file.canonicalize() else { return Ok(Label::default()) };
     let workspace = cx.open_workspace()?;
     let folder = workspace.root().display().to_string();
-    let marks = cx.session_store()?.file_marks(&folder).await?;
+    let marks = marks_in(&*cx.session_store()?, &folder).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
     let at = workspace.resolve(&path.to_string_lossy(), PathAccess::Read);
     let origin = at.marked.filter(|_| at.place == PathPlace::Inside);

@@ -31,8 +31,9 @@ const LEFT_OUT: &[&str] = &[
     "written_by",
 ];
 
-/// Fields that may quote the words of handles that a call carried.
-const QUOTING: &[&str] = &["reason", "binds", "terms", "task", "summary", "text"];
+/// Fields that may quote the words of handles that a call carried. Names of files may be such words.
+const QUOTING: &[&str] =
+    &["reason", "binds", "terms", "task", "summary", "text", "paths", "changed"];
 
 /// The newest lines of a session's log, oldest first: up to the request that the agent answers now. What
 /// came since may not be durable yet, and the answer must not depend on that.
@@ -101,6 +102,18 @@ fn log_line(session: &Session, event: &Event) -> Option<Value> {
         if fields.contains_key("input") {
             fields.insert("input".into(), shorten_texts(call.written_input()));
         }
+    }
+    // What an agent called its files may be words of a page that only that one has read; and what was put back
+    // or taken over has the names that such calls gave.
+    let is_aside = matches!(event, Event::CallFinished(f) if f.handle.is_some());
+    let names_may_be_foreign = is_aside
+        || matches!(
+            event,
+            Event::AgentFinished(_) | Event::CheckpointRestored(_) | Event::WorkspaceMerged(_)
+        );
+    if names_may_be_foreign {
+        fields.remove("changed");
+        fields.remove("paths");
     }
     for name in LEFT_OUT {
         fields.remove(*name);

@@ -2,6 +2,7 @@
 
 use weir_core::tool::{EffectClass, Effects, PathAccess, PathEffect};
 use weir_engine::ports::{CallPlan, CheckpointInfo, SnapshotEntry, ToolContext};
+use weir_engine::workspace::Workspace;
 
 /// One snapshot with its contents.
 pub(crate) struct LoadedCheckpoint {
@@ -33,13 +34,20 @@ pub(crate) fn short_checkpoint_id(info: &CheckpointInfo) -> &str {
     crate::text::first_chars(info.id.as_str(), 10)
 }
 
-/// The entry of `path` among those of a snapshot.
+/// The entry of `path` among those of a snapshot. Where there is none, those are named that may be told to
+/// whoever has read none of them: neither hidden nor marked.
 pub(crate) fn find_entry<'a>(
     loaded: &'a LoadedCheckpoint,
     at: &PathEffect,
+    workspace: &Workspace,
 ) -> Result<&'a SnapshotEntry, String> {
     loaded.entries.iter().find(|entry| entry.path == at.path).ok_or_else(|| {
-        let paths: Vec<String> = loaded.entries.iter().map(|entry| entry.path.clone()).collect();
+        let is_told = |entry: &&SnapshotEntry| {
+            let at = workspace.resolve(&entry.path, PathAccess::Read);
+            at.ignored.is_none() && at.marked.is_none()
+        };
+        let told = loaded.entries.iter().filter(is_told);
+        let paths: Vec<String> = told.map(|entry| entry.path.clone()).collect();
         format!(
             "the checkpoint {} does not hold {}; it holds:\n{}",
             short_checkpoint_id(&loaded.info),

@@ -38,7 +38,7 @@ impl ActionTool for DiffCheckpoint {
         ToolSpec {
             deferred: true,
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "diff_checkpoint",
                 ToolGroup::Read,
                 "Shows as a unified diff what a checkpointed call changed, or what changed since.",
@@ -59,7 +59,7 @@ impl ActionTool for DiffCheckpoint {
                     .effects
                     .paths
                     .first()
-                    .and_then(|at| checkpoint::find_entry(&loaded, at).err());
+                    .and_then(|at| checkpoint::find_entry(&loaded, at, &cx.workspace).err());
                 match missing {
                     Some(why) => plan.with_failure(why),
                     None => plan,
@@ -97,7 +97,7 @@ fn render_diffs(
     let mut text = String::new();
     let mut files = 0;
     for at in paths {
-        let entry = checkpoint::find_entry(loaded, at)?;
+        let entry = checkpoint::find_entry(loaded, at, workspace)?;
         let now = if current { current_content(workspace, at)? } else { entry.after.clone() };
         let diff = entry_diff(entry, &now);
         files += usize::from(!diff.is_empty());

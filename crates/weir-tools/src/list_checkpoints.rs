@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use async_trait::async_trait;
 use serde::Deserialize;
+use weir_core::governance::label::{Integrity, Label};
+use weir_core::ids::SessionId;
 use weir_core::tool::{
     Effects, FileState, PathAccess, PlannedChange, RawResult, ToolGroup, ToolSpec,
 };
@@ -39,7 +41,7 @@ impl ActionTool for ListCheckpoints {
         ToolSpec {
             deferred: true,
             parallel_safe: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "list_checkpoints",
                 ToolGroup::Read,
                 "Lists the snapshots taken before file changes: name, time, call and paths.",
@@ -78,21 +80,35 @@ impl ActionTool for ListCheckpoints {
     }
 }
 
-fn describe_checkpoints(list: &[CheckpointInfo], workspace: &Workspace) -> String {
+/// What is told of these checkpoints, and whose words that is: a name is as private as a list of the
+/// folder, and as foreign as the file (Z1). What a call of another session was is not told: its command
+/// line may be the words of a page that only that one has read.
+fn describe_checkpoints(
+    list: &[CheckpointInfo],
+    session: &SessionId,
+    workspace: &Workspace,
+) -> (String, Label) {
     let mut text = String::new();
+    let mut label = Label::private(Integrity::Workspace, "workspace");
     for info in list {
         let call = info.call.map_or("restore".into(), |call| call.to_string());
         let name = checkpoint::short_checkpoint_id(info);
-        let _ = writeln!(text, "{name}  {}  {} {call}  {}", info.ts, info.run, info.label);
-        let visible: Vec<String> = info
-            .changes
-            .iter()
-            .filter(|change| workspace.resolve(&change.path, PathAccess::Read).ignored.is_none())
-            .map(describe_change)
-            .collect();
+        let mut visible = Vec::new();
+        for change in &info.changes {
+            let at = workspace.resolve(&change.path, PathAccess::Read);
+            if at.ignored.is_some() {
+                continue;
+            }
+            if let Some(origin) = at.marked {
+                label.join(&Label::external(origin));
+            }
+            visible.push(describe_change(change));
+        }
+        let about = if info.session == *session { info.label.as_str() } else { "another session" };
+        let _ = writeln!(text, "{name}  {}  {} {call}  {about}", info.ts, info.run);
         let _ = writeln!(text, "{}", text::bullet_list(&visible, PATHS_SHOWN));
     }
-    text.trim_end().to_owned()
+    (text.trim_end().to_owned(), label)
 }
 
 fn describe_change(change: &PlannedChange) -> String {

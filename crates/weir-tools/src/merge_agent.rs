@@ -33,7 +33,7 @@ impl EditTool for MergeAgent {
         ToolSpec {
             deferred: true,
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "merge_agent",
                 ToolGroup::Edit,
                 "Takes over the changes that an agent of new_task left in its worktree, then \
@@ -48,8 +48,14 @@ impl EditTool for MergeAgent {
             Ok(left) => left,
             Err(why) => return empty_plan(summary).with_failure(why),
         };
+        let label = match cx.agents.worktree_label(&input.agent).await {
+            Ok(label) => label,
+            Err(why) => return empty_plan(summary).with_failure(why),
+        };
         let workspace = cx.workspace.clone();
-        plan_blocking(move || plan_merge(summary, &left, &workspace)).await
+        let mut plan = plan_blocking(move || plan_merge(summary, &left, &workspace)).await;
+        plan.effects.gives.join(&label);
+        plan
     }
 
     fn report_result(input: &Input, effects: &Effects, _: &NewContents) -> String {

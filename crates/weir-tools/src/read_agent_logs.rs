@@ -61,7 +61,7 @@ impl ActionTool for ReadAgentLogs {
             deferred: true,
             parallel_safe: true,
             poll: true,
-            ..tool_spec::<ReadAgentLogsInput>(
+            ..tool_spec(
                 "read_agent_logs",
                 ToolGroup::Agent,
                 "Reads the log of your own session: verdicts of gates, calls, approvals, failures, \

@@ -38,7 +38,7 @@ impl ActionTool for ReadCheckpoint {
             deferred: true,
             parallel_safe: true,
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "read_checkpoint",
                 ToolGroup::Read,
                 "Reads a file as it was before (or after) a checkpointed change, in pages like \
@@ -57,7 +57,7 @@ impl ActionTool for ReadCheckpoint {
             return RawResult::error("the call has no path");
         };
         let content = match checkpoint::load_checkpoint(&input.checkpoint, cx).await {
-            Ok(loaded) => match checkpoint::find_entry(&loaded, at) {
+            Ok(loaded) => match checkpoint::find_entry(&loaded, at, &cx.workspace) {
                 Ok(entry) if input.after => entry.after.clone(),
                 Ok(entry) => entry.before.clone(),
                 Err(why) => return RawResult::error(why),
@@ -79,7 +79,7 @@ impl ActionTool for ReadCheckpoint {
             let (offset, limit) = (input.offset.unwrap_or(1), input.limit);
             let limit = limit.unwrap_or(pager::PAGE_LINES).max(1);
             let mut reader = bytes.as_ref();
-            let page = pager::read_page(&mut reader, offset.max(1), limit, &cancel)
+            let page = pager::read_stored_page(&mut reader, offset.max(1), limit, &cancel)
                 .map_err(|why| format!("read {name}: {why}"))?;
             pager::render_page(&page, &name, bytes.len() as u64, offset.max(1))
         });

@@ -39,7 +39,7 @@ impl EditTool for RestoreCheckpoint {
         ToolSpec {
             deferred: true,
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "restore_checkpoint",
                 ToolGroup::Edit,
                 "Puts files back as they were before a checkpointed call. Files that changed since \
@@ -88,7 +88,7 @@ fn plan_restore(input: &Input, loaded: &LoadedCheckpoint, workspace: &Workspace)
         let mut found = Vec::new();
         for path in &input.paths {
             let at = workspace.resolve(path, PathAccess::Write);
-            match checkpoint::find_entry(loaded, &at) {
+            match checkpoint::find_entry(loaded, &at, workspace) {
                 Ok(entry) => found.push(entry),
                 Err(why) => {
                     draft.touch(at);

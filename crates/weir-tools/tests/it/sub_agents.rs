@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::json;
+use weir_core::governance::label::{Label, of_result};
 use weir_core::tool::{EffectClass, RawResult, SpawnEffect};
 use weir_engine::ports::{AgentTask, CopiedFile, Divergence, SubAgents, ToolContext};
 
 use super::world::{World, block_on};
 
-/// Agents that left these changes.
-struct Left(Vec<Divergence>);
+/// Agents that left these changes, and whose words went into them.
+struct Left(Vec<Divergence>, Label);
 
 #[async_trait]
 impl SubAgents for Left {
@@ -34,6 +35,9 @@ impl SubAgents for Left {
             _ => Err(format!("there is no agent {agent}")),
         }
     }
+    async fn worktree_label(&self, _: &str) -> Result<Label, String> {
+        Ok(self.1.clone())
+    }
     async fn discard_worktree(&self, _: &str) {}
 }
 
@@ -48,8 +52,23 @@ fn world(left: &[(&str, Option<&str>, Option<&str>)]) -> World {
         obstacle: None,
     });
     let mut world = World::new();
-    world.cx.agents = Arc::new(Left(each.collect()));
+    world.cx.agents = Arc::new(Left(each.collect(), Label::default()));
     world
+}
+
+#[test]
+fn z1_what_an_agent_wrote_from_foreign_words_is_foreign_when_it_is_merged() {
+    for (label, is_external) in [(Label::external("news.example"), true), (Label::default(), false)]
+    {
+        let mut world = World::new();
+        let theirs = Some(CopiedFile { bytes: b"one\n".to_vec(), is_executable: false });
+        let left = Divergence { path: "a.txt".into(), base: None, theirs, obstacle: None };
+        world.cx.agents = Arc::new(Left(vec![left], label));
+        let plan = block_on(world.plan("merge_agent", json!({"agent": "s1_c1"})));
+        assert_eq!((plan.fails, plan.effects.changes.len()), (None, 1));
+        // What the session marks, and how it labels the result, follow from this.
+        assert_eq!(of_result(&plan.effects).is_external(), is_external);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Not here: what becomes of what came to be.
 
 use std::collections::BTreeSet;
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, PoisonError};
 
@@ -15,12 +16,15 @@ use super::hooks::HookFolders;
 use super::lists::{IGNORE_LIST, PROTECT_LIST};
 use super::parallel::{spread_work, threads_for};
 use super::repositories::{RepositoryMap, repository_piece};
+use super::survey::WEIRS;
 use super::tree::fact;
 
 /// It runs by itself where its program is installed, and its content is never kept.
 const ENVIRONMENT: &str = ".envrc";
 /// What is added to a name that is set aside: it means nothing to anybody then.
 const ASIDE: &str = ".taken-back";
+/// The folder of a repository, however it is written: some file systems take all of them for one.
+const GIT_NAMES: [&str; 8] = [".git", ".giT", ".gIt", ".gIT", ".Git", ".GiT", ".GIt", ".GIT"];
 /// Most of one name that are set aside.
 const SAME_NAME_MAX: u32 = 1_000;
 
@@ -35,6 +39,17 @@ static NAMES: LazyLock<(BTreeSet<String>, Vec<String>)> = LazyLock::new(|| {
         patterns.map(|p| last(p)).partition(|name: &String| name.starts_with('*'));
     let endings: BTreeSet<String> = endings;
     (names, endings.iter().map(|name| name.trim_start_matches('*').to_owned()).collect())
+});
+
+/// Names of the folders in which something later runs or instructs that are not named as a whole, in
+/// small letters. Those that begin like other names too (`mise`) are usual names of links to programs.
+static FOLDERS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let patterns = flow::INSTRUCTS.iter().flat_map(|(_, patterns)| patterns.iter());
+    let above = patterns.flat_map(|pattern| {
+        let parts: Vec<&str> = pattern.trim_end_matches('/').split('/').collect();
+        parts[..parts.len() - 1].iter().map(|part| part.to_lowercase()).collect::<Vec<_>>()
+    });
+    above.filter(|name| name.starts_with(['.', '_'])).collect()
 });
 
 /// The governed things that are there, by path.
@@ -112,13 +127,27 @@ pub(super) fn is_instructing(name: &str, shown: &str) -> bool {
     name == ENVIRONMENT || flow::instructing_reason(shown).is_some()
 }
 
-/// The folders in and below `open` that hold a `.git`.
+/// Whether a link with this name (in small letters) that is shown so stands where a folder would hold
+/// what later runs or instructs: whoever looks there finds what it leads to.
+pub(super) fn leads_to_instructing(name: &str, shown: &str) -> bool {
+    FOLDERS.contains(name) && flow::instructs_below(shown, None).is_some()
+}
+
+/// The folders in and below `open` that hold a `.git`. A long one in which no folder is has only that looked for:
+/// to read all names of 50,000 files takes longer than to write one (Q14).
 fn repository_holders(mut open: Vec<PathBuf>) -> BTreeSet<PathBuf> {
     let mut holders = BTreeSet::new();
     while let Some(folder) = open.pop() {
-        let in_git = folder.file_name().is_some_and(|name| name == ".git");
         // What cannot be read has nothing that git could run either.
-        let _ = beneath::for_each_name(&folder, |name, is_folder| {
+        let Ok(handle) = beneath::open_to_read(&folder) else { continue };
+        if beneath::is_long_without_folders(handle.as_fd()) {
+            if GIT_NAMES.iter().any(|name| beneath::may_have_name(handle.as_fd(), name)) {
+                holders.insert(folder);
+            }
+            continue;
+        }
+        let in_git = folder.file_name().is_some_and(|name| name == ".git");
+        let _ = beneath::for_each_name(handle.as_fd(), |name, is_folder| {
             if name.eq_ignore_ascii_case(".git") {
                 holders.insert(folder.clone());
             }
@@ -128,6 +157,33 @@ fn repository_holders(mut open: Vec<PathBuf>) -> BTreeSet<PathBuf> {
         });
     }
     holders
+}
+
+/// What is Weir's own in its folder at the top: results of sessions and their copies of the workspace,
+/// which come and go while commands of other sessions run. No command can write there.
+const OWN_FOLDERS: [&str; 2] = ["tmp", "worktrees"];
+
+/// Where a folder is, seen from Weir's own at the top. That one is made and taken away by whatever runs
+/// here, to hold its place: it alone says nothing of what a command did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OwnPlace {
+    Around,
+    Inside,
+    Elsewhere,
+}
+
+impl OwnPlace {
+    fn of_folder(folder: &Path, roots: &[&Path]) -> OwnPlace {
+        let is_root = |path: &Path| roots.contains(&path);
+        let is_own = folder.file_name().is_some_and(|name| name == WEIRS);
+        if is_root(folder) {
+            OwnPlace::Around
+        } else if is_own && folder.parent().is_some_and(is_root) {
+            OwnPlace::Inside
+        } else {
+            OwnPlace::Elsewhere
+        }
+    }
 }
 
 /// A folder that is looked at.
@@ -188,6 +244,7 @@ impl Workspace {
         let GovernedFolder { spot: folder, instructs } = folder;
         let guard = &self.guard;
         let in_git = folder.real.file_name().is_some_and(|name| name == ".git");
+        let place = OwnPlace::of_folder(&folder.real, roots);
         let Some(listing) = guard.tree.list(guard, folder) else { return Vec::new() };
         let by_hooks = !hooks.is_empty() && hooks.may_concern(&folder.real);
         let mut pieces = BTreeSet::new();
@@ -196,6 +253,11 @@ impl Workspace {
             if child.facts == 0 && !child.is_folder && !*instructs && !by_hooks {
                 continue;
             }
+            let is_own = || OWN_FOLDERS.iter().any(|own| child.name == *own);
+            if place == OwnPlace::Inside && child.is_folder && is_own() {
+                continue;
+            }
+            let is_held = place == OwnPlace::Around && child.is_folder && child.name == WEIRS;
             let spot = listing.child_spot(guard, folder, child);
             let (at, name) = (&spot.real, child.name.to_string_lossy().to_lowercase());
             if child.facts & fact::GIT != 0 {
@@ -213,9 +275,9 @@ impl Workspace {
             let is_git = in_git || name == ".git";
             let instructs = !is_git
                 && (*instructs
-                    || child.facts & fact::INSTRUCTS != 0
+                    || child.facts & (fact::INSTRUCTS | fact::LEADS) != 0
                     || (by_hooks && hooks.is_run_by_git(at, roots)));
-            if instructs {
+            if instructs && !is_held {
                 found.instructs.insert(at.clone());
             }
             if child.is_folder && !in_git {
@@ -340,6 +402,25 @@ mod tests {
     }
 
     #[test]
+    fn d4_a_repository_is_found_in_a_folder_of_many_names() {
+        let (_top, root, workspace) = workspace();
+        // So many that folders are long on each file system.
+        for number in 0..1_600 {
+            let folder = ["none", "deep", "plain", "odd"][number % 4];
+            put(&root, &format!("{folder}/{number:05}-and-a-name-of-some-more-letters.txt"));
+        }
+        for path in ["deep/er/.git/HEAD", "plain/.git", "odd/.gIt", "none/.gitx", "none/xgit"] {
+            put(&root, path);
+        }
+        let found = repository_holders(vec![root.clone()]);
+        assert_eq!(found, workspace.find_governed().holders);
+        assert_eq!(found, ["deep/er", "odd", "plain"].map(|path| root.join(path)).into());
+        let small = |name: &str| name.to_ascii_lowercase();
+        assert_eq!(GIT_NAMES.map(small), [".git"; 8]);
+        assert_eq!(BTreeSet::from(GIT_NAMES).len(), 8);
+    }
+
+    #[test]
     fn a5_what_instructs_is_met_whatever_git_ignores() {
         let (_top, root, workspace) = workspace();
         let put = |path: &str| put(&root, path);
@@ -359,5 +440,36 @@ mod tests {
         assert_eq!(topmost, expected.map(|path| root.join(path)));
         assert_eq!(made.instructs[0], ["", "c"].map(|name| root.join(".claude/b").join(name)));
         assert_eq!(made.lists, [root.join("d/.weirignore")]);
+    }
+
+    #[test]
+    fn d1_what_weir_itself_keeps_at_the_top_was_made_by_no_command() {
+        let (_top, root, workspace) = workspace();
+        put(&root, "src/plain.md");
+        let before = workspace.find_governed().paths();
+        // As a job holds the place of what is missing, and as other sessions work here meanwhile.
+        std::fs::create_dir(root.join(".weir")).expect("a folder");
+        assert_eq!(workspace.find_governed().made_since(&before), NewGovernedPaths::default());
+        let own = [".weir/tmp/s1/run_shell-1.md", ".weir/worktrees/x/.git"];
+        for path in own.into_iter().chain([".weir/worktrees/x/AGENTS.md"]) {
+            put(&root, path);
+        }
+        assert_eq!(workspace.find_governed().made_since(&before), NewGovernedPaths::default());
+        for path in [".weir/commands/a.md", ".weir/config.toml"] {
+            put(&root, path);
+        }
+        let made = workspace.find_governed().made_since(&before).instructs;
+        let topmost: Vec<_> = made.iter().map(|group| group[0].clone()).collect();
+        assert_eq!(topmost, [".weir/commands", ".weir/config.toml"].map(|path| root.join(path)));
+    }
+
+    #[test]
+    fn d1_a_link_in_the_place_of_weirs_own_folder_is_met() {
+        let (_top, root, workspace) = workspace();
+        put(&root, "src/plain.md");
+        let before = workspace.find_governed().paths();
+        std::os::unix::fs::symlink(root.join("src"), root.join(".weir")).expect("a link");
+        let made = workspace.find_governed().made_since(&before).instructs;
+        assert_eq!(made, [[root.join(".weir")]]);
     }
 }

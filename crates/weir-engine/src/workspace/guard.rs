@@ -250,6 +250,27 @@ impl WorkspacePathGuard {
         names_say(spot.rel.rsplit('/').next().unwrap_or(&spot.rel)).protected.is_some()
     }
 
+    /// The lists called `name` that speak about entries of `folder`, which is reached through no link, each
+    /// with where paths below it begin. `None`: it lies in no root.
+    pub(super) fn lists_for_entries(
+        &self,
+        name: &str,
+        folder: &PathSpot,
+    ) -> Option<Vec<(usize, Arc<PathList>)>> {
+        let root = &self.roots[folder.root?];
+        let below = folder.real.strip_prefix(&root.real).ok()?;
+        let (mut at, mut begin) = (root.real.clone(), 0);
+        let mut lists = Vec::new();
+        for part in below.components() {
+            lists.extend(self.lists.load(&at, name).map(|list| (begin, list)));
+            at.push(part);
+            let rest = folder.rel.get(begin..)?;
+            begin += rest.find('/').unwrap_or(rest.len()) + 1;
+        }
+        lists.extend(self.lists.load(&at, name).map(|list| (begin, list)));
+        Some(lists)
+    }
+
     /// What the lists called `name` on the way from the root to `spot` say: file, line, pattern.
     fn list_says(&self, name: &str, spot: &PathSpot, seen: PathKind) -> Option<String> {
         let root = &self.roots[spot.root?];

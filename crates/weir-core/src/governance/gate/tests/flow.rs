@@ -206,6 +206,29 @@ fn a10_a_folder_that_holds_what_later_runs_is_judged_like_it() {
     assert!(!is_warned(&mut world, &grant("/srv/data")));
 }
 
+#[test]
+fn a10_a_link_is_judged_like_the_folder_that_it_stands_for() {
+    let moved = |to: &str, after: FileState| Effects {
+        paths: vec![path(PathAccess::MoveTo, to)],
+        changes: vec![PlannedChange { path: to.into(), before: FileState::Absent, after }],
+        ..Effects::default()
+    };
+    let unannounced = |to: &str, after: FileState| Effects {
+        paths: vec![path(PathAccess::MoveTo, "x")],
+        ..moved(to, after)
+    };
+    let link = || FileState::Link { target: "q".into() };
+    let mut world = World::new(FULL, &[]);
+    for to in [".cargo", "sub/.config", ".github"] {
+        assert!(is_warned(&mut world, &moved(to, link())), "{to}");
+        assert!(is_warned(&mut world, &unannounced(to, link())), "{to}");
+        assert!(!is_warned(&mut world, &moved(to, FileState::Folder)), "an empty folder: {to}");
+    }
+    for to in ["tool", "src/cargo", "q"] {
+        assert!(!is_warned(&mut world, &moved(to, link())), "{to}");
+    }
+}
+
 fn outside(at: &str) -> PathEffect {
     PathEffect { place: PathPlace::Outside, ..path(PathAccess::Write, at) }
 }

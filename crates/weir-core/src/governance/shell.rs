@@ -14,6 +14,7 @@ mod runners;
 
 pub use git_options::{GitOptionTarget, git_option_target};
 pub use git_settings::git_setting_runs;
+pub(in crate::governance) use reach::runs_its_input;
 pub use reach::{CommandReach, command_reach, commands_of, head_name};
 pub use readers::{is_reader, is_reading_command, reads_only, unwrap_command};
 pub(in crate::governance) use runners::runs_by_option;
@@ -38,10 +39,13 @@ pub struct CommandLine {
     pub control: bool,
     /// It uses `( )`.
     pub subshell: bool,
+    /// One command of it reads what another prints.
+    pub pipes: bool,
     /// Something of it goes on in the background.
     pub background: bool,
-    /// The shell does more in it than put in what a variable holds: `${…}` beyond `${NAME}`, `$((…))`,
-    /// `$[…]`, `((…))`. Any of them can run what stands in a text.
+    /// The shell does more in it than put in what a variable holds, whole or without its beginning or end:
+    /// `${…}` beyond `${NAME}`, `${NAME#START}` and `${NAME%END}`, `$((…))`, `$[…]`, `((…))`. Any of them
+    /// can run what stands in a text.
     pub computes: bool,
     /// Why it could not be read for certain.
     pub unreadable: Option<&'static str>,

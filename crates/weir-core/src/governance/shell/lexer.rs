@@ -118,6 +118,7 @@ impl<'a> Lexer<'a> {
                 }
                 '|' => {
                     self.finish();
+                    self.line.pipes |= !self.starts("||");
                     self.at += if self.starts("||") || self.starts("|&") { 2 } else { 1 };
                 }
                 '&' if self.starts("&>") => self.redirection(),
@@ -228,6 +229,9 @@ impl<'a> Lexer<'a> {
             self.redirection();
             return;
         }
+        if (RESERVED.contains(&raw) || HEADERS.contains(&raw)) && stands_before(&self.part.words) {
+            self.finish();
+        }
         if self.part.words.is_empty() {
             if RESERVED.contains(&raw) {
                 self.line.control = true;
@@ -244,7 +248,11 @@ impl<'a> Lexer<'a> {
         self.begin(start);
         self.part_end = self.at;
         if std::mem::take(&mut self.names_function) {
+            // What follows is its body, in which a command begins.
             self.line.functions.push(word.text.clone());
+            self.part.words.push(word);
+            self.finish();
+            return;
         }
         if self.part.words.is_empty() && is_assignment(raw) {
             self.part.assignments.push(word);
@@ -341,6 +349,7 @@ impl<'a> Lexer<'a> {
         self.line.substitution |= inner.substitution;
         self.line.control |= inner.control;
         self.line.subshell |= inner.subshell;
+        self.line.pipes |= inner.pipes;
         self.line.background |= inner.background;
         self.line.computes |= inner.computes;
         if let Some(why) = inner.unreadable {
@@ -621,14 +630,44 @@ fn is_computing(text: &str) -> bool {
         let name = inner.strip_suffix('}').unwrap_or(inner);
         let special = matches!(name, "?" | "@" | "*" | "#" | "$" | "!" | "-");
         let plain = name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
-        return !special && (name.is_empty() || !plain);
+        return !special && !is_shortened(name) && (name.is_empty() || !plain);
     }
     text.strip_prefix("$(").is_some_and(opens_again)
+}
+
+/// `${NAME#START}`, `${NAME%END}` and `${#NAME}`: what a variable holds without a beginning or an end, or
+/// how long it is. The pattern stands there as it is, so nothing in it is evaluated.
+fn is_shortened(inner: &str) -> bool {
+    let is_name = |text: &str| {
+        let mut bytes = text.bytes();
+        bytes.next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic())
+            && bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+    };
+    if let Some(name) = inner.strip_prefix('#') {
+        return is_name(name);
+    }
+    let Some(at) = inner.find(['#', '%']) else { return false };
+    let (name, pattern) = inner.split_at(at);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./-*?,+= ".contains(&byte);
+    is_name(name) && pattern.trim_start_matches(['#', '%']).bytes().all(is_plain)
 }
 
 /// Whether a second parenthesis stands right after a first one.
 fn opens_again(after: &str) -> bool {
     after.trim_start_matches("\\\n").starts_with('(')
+}
+
+/// Whether these words of the shell stand before a compound command, which begins behind them: `time {`,
+/// `time -p -- {`, `coproc NAME {`.
+fn stands_before(words: &[ShellWord]) -> bool {
+    let is_timed = words.first().is_some_and(|word| word.text == "time");
+    let of_time = |word: &&ShellWord| matches!(word.text.as_str(), "time" | "-p" | "--");
+    let timing = if is_timed { words.iter().take_while(of_time).count() } else { 0 };
+    match &words[timing..] {
+        [] => is_timed,
+        [word] | [word, _] => word.text == "coproc",
+        _ => false,
+    }
 }
 
 /// `NAME=`, `NAME+=`, `NAME[1]=`.

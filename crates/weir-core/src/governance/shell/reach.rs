@@ -13,6 +13,69 @@ const SCRIPT_BYTES_MAX: usize = 300_000;
 const SHELLS: &[&str] =
     &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "rksh"];
 
+/// Programs that read a script from their input when their arguments name none.
+const INTERPRETERS: &[&str] = &[
+    "python",
+    "node",
+    "bun",
+    "deno",
+    "perl",
+    "ruby",
+    "php",
+    "lua",
+    "R",
+    "Rscript",
+    "tclsh",
+    "osascript",
+    "pwsh",
+    "powershell",
+    "ipython",
+    "pypy",
+    "luajit",
+    "julia",
+    "octave",
+    "irb",
+    "ghci",
+    "groovy",
+    "guile",
+    "sbcl",
+    "ts-node",
+    "tsx",
+    "source",
+    ".",
+];
+/// Options of those two behind which a value stands, which is no script.
+const VALUE_OPTIONS: &[&str] =
+    &["-o", "+o", "-O", "+O", "-W", "-X", "-r", "--require", "--import", "--rcfile", "--init-file"];
+/// Programs that make commands of their input, or begin a shell that does: those of databases and editors
+/// have a word for it.
+const INPUT_RUNNERS: &[&str] = &[
+    "xargs",
+    "parallel",
+    "sem",
+    "entr",
+    "at",
+    "batch",
+    "crontab",
+    "su",
+    "newgrp",
+    "nix-shell",
+    "sqlite3",
+    "psql",
+    "mysql",
+    "mariadb",
+    "ed",
+    "ex",
+    "gdb",
+    "lldb",
+    "m4",
+    "gnuplot",
+];
+/// Programs whose commands stand in a file that an option names, which may be their input.
+const FILE_RUNNERS: &[&str] = &["make", "gmake", "awk", "gawk", "mawk", "sed"];
+/// Names of the input.
+const INPUTS: &[&str] = &["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+
 /// Programs that run the command in their arguments, and how many operands stand before it.
 const WRAPPERS: &[(&str, usize)] = &[
     ("env", 0),
@@ -55,7 +118,84 @@ const WRAPPERS: &[(&str, usize)] = &[
     ("entr", 0),
     (".", 0),
     ("source", 0),
+    ("bunx", 0),
+    ("bwrap", 0),
+    ("capsh", 0),
+    ("catchsegv", 0),
+    ("cgexec", 0),
+    ("chpst", 0),
+    ("chronic", 0),
+    ("dbus-run-session", 0),
+    ("eatmydata", 0),
+    ("expect", 0),
+    ("fakeroot", 0),
+    ("firejail", 0),
+    ("gdb", 0),
+    ("hyperfine", 0),
+    ("ifne", 0),
+    ("nix-shell", 0),
+    ("npx", 0),
+    ("numactl", 0),
+    ("prlimit", 0),
+    ("proot", 0),
+    ("proxychains", 0),
+    ("proxychains4", 0),
+    ("rlwrap", 0),
+    ("screen", 0),
+    ("sem", 0),
+    ("sg", 1),
+    ("ssh-agent", 0),
+    ("tmux", 1),
+    ("torify", 0),
+    ("torsocks", 0),
+    ("valgrind", 0),
+    ("xvfb-run", 0),
 ];
+
+/// Programs that run the command behind these words of theirs, and how many operands stand before it.
+const BEHIND: &[(&str, &[&str], usize)] = &[
+    ("asdf", &["exec"], 0),
+    ("bun", &["x"], 0),
+    ("bundle", &["exec"], 0),
+    ("conda", &["run"], 0),
+    ("direnv", &["exec"], 1),
+    ("git", &["bisect", "run"], 0),
+    ("git", &["submodule", "foreach"], 0),
+    ("mise", &["exec"], 0),
+    ("nix", &["develop"], 1),
+    ("nix", &["shell"], 1),
+    ("npm", &["exec"], 0),
+    ("perf", &["record"], 0),
+    ("perf", &["stat"], 0),
+    ("pipenv", &["run"], 0),
+    ("pnpm", &["dlx"], 0),
+    ("pnpm", &["exec"], 0),
+    ("poetry", &["run"], 0),
+    ("rustup", &["run"], 1),
+    ("uv", &["run"], 0),
+    ("yarn", &["dlx"], 0),
+    ("yarn", &["exec"], 0),
+];
+
+/// Commands of the shell that evaluate what stands between brackets in the name of a variable, however it is
+/// quoted.
+const EVALUATORS: &[&str] = &[
+    "declare",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "read",
+    "readarray",
+    "readonly",
+    "typeset",
+    "unset",
+    // Also what it compares as numbers.
+    "[[",
+];
+/// Those that do so with an option, `-v` or `-p`.
+const EVALUATORS_BY_OPTION: &[&str] = &["[", "printf", "test", "wait"];
 
 /// Options of `find` after which a command stands.
 const FIND_OPTIONS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
@@ -93,12 +233,57 @@ pub fn commands_of(part: &CommandPart) -> impl Iterator<Item = &[ShellWord]> {
     command_heads(&part.words).into_iter().map(|at| &part.words[at..])
 }
 
+/// Whether a part runs what it reads: a shell or an interpreter that is given no script, `xargs`. What
+/// its words are says nothing of that.
+pub(in crate::governance) fn runs_its_input(part: &CommandPart) -> bool {
+    commands_of(part).any(|words| {
+        let Some((head, after)) = words.split_first() else { return false };
+        let name = head_name(head);
+        if INPUT_RUNNERS.contains(&name) {
+            return true;
+        }
+        if FILE_RUNNERS.contains(&name) {
+            return takes_commands_from_input(after);
+        }
+        // `python3.12` too.
+        let bare = match name {
+            "." => name,
+            _ => name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'),
+        };
+        if !SHELLS.contains(&name) && !INTERPRETERS.contains(&bare) {
+            return false;
+        }
+        let is_value = |at: usize| at > 0 && VALUE_OPTIONS.contains(&after[at - 1].text.as_str());
+        let is_script =
+            |(at, word): (usize, &ShellWord)| !word.text.starts_with(['-', '+']) && !is_value(at);
+        after.iter().any(|word| word.text == "-s" || INPUTS.contains(&word.text.as_str()))
+            || !after.iter().enumerate().any(is_script)
+    })
+}
+
+/// Whether an option for a file of commands names the input: `-f -`, `-f-`, `-nf -`, `--file=/dev/stdin`. A
+/// dash that stands alone is what a filter works on.
+fn takes_commands_from_input(after: &[ShellWord]) -> bool {
+    let is_option = |text: &str| {
+        text.starts_with('-')
+            && (text.ends_with('f') || text.trim_end_matches('=').ends_with("file"))
+    };
+    after.iter().enumerate().any(|(at, word)| {
+        let follows = at > 0 && is_option(&after[at - 1].text);
+        INPUTS.iter().any(|input| {
+            let before = word.text.strip_suffix(*input);
+            before.is_some_and(|before| is_option(before) || (before.is_empty() && follows))
+        })
+    })
+}
+
 /// The program's name without its folder.
 pub fn head_name(word: &ShellWord) -> &str {
     word.text.rsplit('/').next().unwrap_or(&word.text)
 }
 
-/// What of a command stands in a word by which `find` or `fd` runs one: nothing where it begins with the next word.
+/// What of a command stands in a word by which `find`, `fd` or `env` runs one: nothing where it begins with the next
+/// word.
 /// `None`: the word runs none. Tests of `find` look like groups of letters: `-xdev`.
 pub(super) fn command_in_option<'a>(program: &str, text: &'a str) -> Option<&'a str> {
     match program {
@@ -114,6 +299,11 @@ pub(super) fn command_in_option<'a>(program: &str, text: &'a str) -> Option<&'a 
             let command = group[at..].strip_prefix(['x', 'X'])?;
             Some(command.strip_prefix('=').unwrap_or(command))
         }
+        // A long option may be cut short.
+        "env" if text.starts_with("--") => {
+            text.strip_prefix("--s")?.split_once('=').map(|(_, command)| command)
+        }
+        "env" => text.strip_prefix('-')?.split_once('S').map(|(_, command)| command),
         _ => None,
     }
 }
@@ -136,7 +326,7 @@ fn follow_line(line: &CommandLine, depth: usize, found: &mut CommandReach) {
             return;
         }
         found.parts.push(part.clone());
-        if line.computes {
+        if line.computes || evaluates_names(part) {
             follow_evaluated(part, found);
         }
         for script in script_texts(part, feeds_shell, found) {
@@ -160,7 +350,7 @@ fn script_texts(part: &CommandPart, feeds_shell: bool, found: &mut CommandReach)
     let mut joined_bytes = 0;
     // Commands come in the order of their words: what the first one looks at is all that those
     // after it could look at too.
-    let (mut any_runs, mut any_shell, mut any_fd) = (false, false, false);
+    let (mut any_runs, mut any_shell, mut any_fd, mut any_env) = (false, false, false, false);
     for at in command_heads(&part.words) {
         let words = &part.words[at..];
         let name = head_name(&words[0]);
@@ -179,14 +369,21 @@ fn script_texts(part: &CommandPart, feeds_shell: bool, found: &mut CommandReach)
                 found.opaque.get_or_insert("a script is computed");
             }
         }
-        let runs = is_shell || WRAPPERS.iter().any(|(wrapper, _)| *wrapper == name);
+        let runs = is_shell
+            || WRAPPERS.iter().any(|(wrapper, _)| *wrapper == name)
+            || own_words_end(words).is_some();
         if runs && !std::mem::replace(&mut any_runs, true) {
             let scripted = |word: &&ShellWord| {
                 word.text.contains(|c: char| c.is_whitespace() || ";|&`$()<>'\"".contains(c))
             };
-            scripts.extend(words[1..].iter().filter(scripted).map(|word| word.text.clone()));
+            let told = words[1..].iter().filter(scripted);
+            scripts.extend(told.clone().map(|word| word.text.clone()));
+            scripts.extend(told.filter_map(|word| script_in_option(&word.text)).map(str::to_owned));
         }
         if matches!(name, "fd" | "fdfind") && !std::mem::replace(&mut any_fd, true) {
+            scripts.extend(commands_begun_in_options(words));
+        }
+        if name == "env" && !std::mem::replace(&mut any_env, true) {
             scripts.extend(commands_begun_in_options(words));
         }
         let joins = matches!(name, "eval" | "ssh" | "watch") && words.len() > 2;
@@ -209,7 +406,25 @@ fn script_texts(part: &CommandPart, feeds_shell: bool, found: &mut CommandReach)
     scripts
 }
 
-/// The commands of `fd` that begin within an option: `fd -xrm`, `fd --exec=rm`.
+/// The script that stands in one word with its option: `--split-string=…`, `-S…`, `-c…`.
+fn script_in_option(text: &str) -> Option<&str> {
+    match text.strip_prefix("--") {
+        Some(long) => long.split_once('=').map(|(_, script)| script),
+        None => text.strip_prefix('-')?.split_once(['S', 'c']).map(|(_, script)| script),
+    }
+}
+
+/// Whether a command of the shell evaluates a name that stands in this part: `test -v 'a[$(rm x)]'`.
+fn evaluates_names(part: &CommandPart) -> bool {
+    let has = |any: &[&str]| part.words.iter().any(|word| any.contains(&word.text.as_str()));
+    // The name may stand in one word with the option: `printf -v'a[$(rm x)]'`.
+    let is_option = |word: &ShellWord| word.text.starts_with('-') && word.text.contains(['v', 'p']);
+    let evaluates =
+        has(EVALUATORS) || (has(EVALUATORS_BY_OPTION) && part.words.iter().any(is_option));
+    evaluates && part.words.iter().any(|word| word.text.contains('['))
+}
+
+/// The commands of `fd` and `env` that begin within an option: `fd -xrm`, `fd --exec=rm`, `env -Srm x`.
 fn commands_begun_in_options(words: &[ShellWord]) -> Vec<String> {
     let mut commands = Vec::new();
     let mut bytes = 0;
@@ -266,6 +481,21 @@ fn may_run_others(name: &str) -> bool {
     matches!(name, "find" | "fd" | "fdfind")
         || SHELLS.contains(&name)
         || WRAPPERS.iter().any(|(wrapper, _)| *wrapper == name)
+        || BEHIND.iter().any(|(program, ..)| *program == name)
+}
+
+/// Where the last word of a program's own stands behind which it runs a command, and how many operands stand
+/// before that.
+fn own_words_end(words: &[ShellWord]) -> Option<(usize, usize)> {
+    let name = head_name(words.first()?);
+    let end_of = |own: &[&str]| {
+        own.iter().try_fold(0, |at, wanted| {
+            let rest = &words[at + 1..];
+            rest.iter().position(|word| word.text == *wanted).map(|next| at + 1 + next)
+        })
+    };
+    let mut known = BEHIND.iter().filter(|(program, ..)| *program == name);
+    known.find_map(|(_, own, operands)| Some((end_of(own)?, *operands)))
 }
 
 /// Places in `words` where a command begins: the first, and those after wrappers.
@@ -293,14 +523,16 @@ fn command_heads(words: &[ShellWord]) -> Vec<usize> {
             searched = searched.min(at + 1);
         }
         let wrapper = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name);
-        let operands = match wrapper {
-            Some((_, operands)) => *operands,
-            None if SHELLS.contains(&name) => 0,
-            None => continue,
+        let behind = own_words_end(&words[at..]);
+        let (operands, from) = match (wrapper, behind) {
+            (Some((_, operands)), _) => (*operands, at),
+            (None, Some((end, operands))) => (operands, at + end),
+            (None, None) if SHELLS.contains(&name) => (0, at),
+            (None, None) => continue,
         };
         let mut left = operands;
         let mut after_option = false;
-        for (i, word) in words.iter().enumerate().skip(at + 1) {
+        for (i, word) in words.iter().enumerate().skip(from + 1) {
             let text = word.text.as_str();
             if text.starts_with('-') && text.len() > 1 {
                 after_option = text != "--";

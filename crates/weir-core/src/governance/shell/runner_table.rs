@@ -109,7 +109,11 @@ pub(super) const RUNNERS: &[RunnerOptions] = &[
         files: &["--test-dir"],
         ..options_of(&["ctest"])
     },
-    RunnerOptions { long: &["--config"], files: &["--manifest-path"], ..options_of(&["cargo"]) },
+    RunnerOptions {
+        long: &["--config"],
+        files: &["--manifest-path", "--config-file", "--tool-config-file"],
+        ..options_of(&["cargo"])
+    },
     RunnerOptions {
         long: &["-exec", "-toolexec", "-vettool"],
         inside: &["-extld"],

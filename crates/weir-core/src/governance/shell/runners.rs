@@ -41,6 +41,8 @@ pub(in crate::governance) fn runs_by_option(words: &[ShellWord], agreed: usize) 
         || match name {
             "git" => git_runs_by_option(words, agreed),
             "pytest" | "py.test" => (0..after.len()).any(|at| loads_plugin(after, at)),
+            // It runs what stands behind it in one of its environments.
+            "tox" => after.iter().any(|word| matches!(word.text.as_str(), "exec" | "e")),
             "make" | "gmake" => after.iter().any(|word| is_program_of_make(&word.text)),
             "cmake" => after.iter().any(is_program_of_cmake) || build_runs_by_option(words, agreed),
             // `tar xIf PROGRAM FILE`: the first word is a group without a dash.
@@ -259,8 +261,12 @@ fn git_runs_by_option(words: &[ShellWord], agreed: usize) -> bool {
     let command = command_of_git(words);
     let before = words.get(agreed.max(1)..command).unwrap_or_default();
     let sets = |word: &ShellWord| GIT_BEFORE.iter().any(|option| is_long(&word.text, option));
-    let after = words.get(agreed.max(command + 1)..).unwrap_or_default();
-    let end = after.iter().position(|word| word.text == "--").unwrap_or(after.len());
+    let begin = agreed.max(command + 1);
+    let after = words.get(begin..).unwrap_or_default();
+    // Behind an option it may be the value of that one.
+    let is_value = |at: usize| words.get(at).is_some_and(|word| word.text.starts_with('-'));
+    let ends = |at: &usize| after[*at].text == "--" && !is_value(begin + *at - 1);
+    let end = (0..after.len()).find(ends).unwrap_or(after.len());
     let after = &after[..end];
     let name = words.get(command).map_or("", |word| word.text.as_str());
     let names_program =
@@ -312,6 +318,9 @@ mod tests {
             ("make 'V=$(shell id)'", 1),
             ("make 'CFLAGS=-O2 -fplugin=./x.so'", 1),
             ("git push --receive-pack=./x", 2),
+            ("git fetch -o -- --upload-pack=./x .", 2),
+            ("git fetch -o -- --upload-pack=./x .", 3),
+            ("git rebase -X -- --exec=./x HEAD~1", 2),
             ("git push --exec ./x", 2),
             ("git fetch --upload=./x", 2),
             ("git -c core.pager=x log", 1),
@@ -373,6 +382,9 @@ mod tests {
             ("pytest --rootdir=/tmp/x", 1),
             ("pytest --pdbcls=evil:X --pdb", 1),
             ("python -m pytest -p evil", 3),
+            ("tox exec -e py -- sh -c x", 1),
+            ("tox -q e -- sh -c x", 1),
+            ("cargo nextest run --config-file /tmp/x.toml", 2),
             ("python3 -m pytest tests -c ../x.ini", 3),
             ("uv run pytest -p evil", 3),
             ("npx eslint --rulesdir /tmp/x src", 2),
@@ -492,6 +504,9 @@ mod tests {
             ("pytest -o addopts= -o log_cli=true -c ci/pytest.ini", 1),
             ("pytest -p evil", 3),
             ("python -m pytest -vv tests", 3),
+            ("tox run -e py312 -- tests", 1),
+            ("tox exec -e py -- pytest", 2),
+            ("cargo nextest run --config-file .config/nextest.toml", 2),
             ("eslint --cache --fix --ext .ts src", 1),
             ("eslint -f json -c config/eslint.js --rulesdir rules src", 1),
             ("npx eslint --format stylish .", 2),

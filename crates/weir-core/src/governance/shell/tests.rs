@@ -21,6 +21,59 @@ fn parts(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn z3_no_frame_around_a_command_hides_which_program_runs() {
+    let runs = |line: &str| {
+        let reach = command_reach(&parse_command_line(line));
+        reach.commands().any(|words| head_name(&words[0]) == "pkill")
+    };
+    for line in [
+        "function f { pkill node; }; f",
+        "function f while pkill node; do :; done",
+        "time { pkill node; }",
+        "time -p -- { pkill node; }",
+        "time time { pkill node; }",
+        "time coproc { pkill node; }",
+        "coproc { pkill node; }",
+        "coproc X { pkill node; }",
+        "env --split-string='pkill node'",
+        "env -S'pkill node'",
+        "env -Spkill node",
+        "env -uSHELL -iSpkill node",
+        "env --split=pkill node",
+        "git submodule foreach 'pkill node'",
+        "git submodule --quiet foreach pkill node",
+        "git bisect run pkill node",
+        "npx pkill node",
+        "npm exec -c 'pkill node'",
+        "uv run pkill node",
+        "rustup run stable pkill node",
+        "direnv exec . pkill node",
+        "fakeroot pkill node",
+        "tmux new -d 'pkill node'",
+        "let 'a[$(pkill node)]=1'",
+        "test -v 'a[$(pkill node)]'",
+        "printf -v 'a[$(pkill node)]' x",
+        "printf -v'a[$(pkill node)]' x",
+        "[[ -v 'a[$(pkill node)]' ]]",
+        "[[ 'a[$(pkill node)]' -eq 1 ]]",
+        "declare 'a[`pkill node`]=1'",
+    ] {
+        assert!(runs(line), "{line}");
+    }
+    for line in [
+        "printf '%s' 'see `pkill node` [x]'",
+        "git log run pkill",
+        "poetry add pkill",
+        "echo function pkill",
+        "env SHELL=pkill node",
+        "env ls -S pkill",
+        "test -f 'a[$(pkill node)]'",
+    ] {
+        assert!(!runs(line), "{line}");
+    }
+}
+
+#[test]
 fn c3_command_lines_are_taken_apart() {
     let table: &[(&str, &[&str])] = &[
         ("", &[]),
@@ -56,6 +109,17 @@ fn c3_command_lines_are_taken_apart() {
         ("find . -exec rm {} +", &["find|.|-exec|rm|{}|+"]),
         ("if true; then rm x; fi", &["true", "rm|x"]),
         ("f() { rm x; }; f", &["f", "rm|x", "f"]),
+        ("function f { rm x; }; f", &["f", "rm|x", "f"]),
+        ("function f() { rm x; }", &["f", "rm|x"]),
+        ("time { rm x; }", &["time", "rm|x"]),
+        ("time -p { rm x; }", &["time|-p", "rm|x"]),
+        ("time -p -- { rm x; }", &["time|-p|--", "rm|x"]),
+        ("time time { rm x; }", &["time|time", "rm|x"]),
+        ("time cargo test", &["time|cargo|test"]),
+        ("coproc { rm x; }", &["coproc", "rm|x"]),
+        ("coproc X { rm x; }", &["coproc|X", "rm|x"]),
+        ("coproc rm x", &["coproc|rm|x"]),
+        ("echo { a", &["echo|{|a"]),
         ("cargo test > out.txt 2>&1", &["cargo|test"]),
         ("cargo test &> out.txt", &["cargo|test"]),
         ("cat <<EOF\nrm x\nEOF\nls", &["cat", "ls"]),
@@ -279,5 +343,40 @@ proptest! {
             w.contains('{') && w.contains('}') && (w.contains(',') || w.contains(".."))
         };
         prop_assert_eq!(line.is_plain(), !words.iter().any(taken_for_expansion));
+    }
+}
+
+#[test]
+fn u13_a_variable_without_its_beginning_or_end_is_no_computing() {
+    let computes = |text: &str| parse_command_line(text).computes;
+    for line in [
+        "echo ${f#src/}",
+        "echo \"${f##*/}\"",
+        "echo ${f%.txt} ${f%%.*}",
+        "echo ${#f} ${f} $f ${#}",
+        "mv \"$f\" \"new_${f#old_}\"",
+    ] {
+        assert!(!computes(line), "{line}");
+    }
+    for line in [
+        "echo ${f#$(x)}",
+        "echo ${f#`x`}",
+        "echo ${f%$y}",
+        "echo ${f#\"a\"}",
+        "echo ${f#[a]}",
+        "echo ${f#~}",
+        "echo ${f@P}",
+        "echo ${f:0}",
+        "echo ${f:=x}",
+        "echo ${f:-x}",
+        "echo ${f/a/b}",
+        "echo ${!f}",
+        "echo ${a[0]#x}",
+        "echo ${#a[@]}",
+        "echo ${1#x}",
+        "echo ${#1x}",
+        "echo ${f@P#x}",
+    ] {
+        assert!(computes(line), "{line}");
     }
 }

@@ -224,7 +224,9 @@ fn parse_shell_pattern(specifier: &str) -> Result<ShellPattern, String> {
     if text == "*" {
         return Ok(ShellPattern::All);
     }
-    if let Some(words) = text.strip_suffix(":*") {
+    let prefix = text.strip_suffix(":*");
+    let is_comment = prefix.is_some_and(ends_in_comment);
+    if let Some(words) = prefix.filter(|_| !is_comment) {
         if words.trim().is_empty() {
             return Err("has no words before :*; write Shell(*) for every command".into());
         }
@@ -245,7 +247,7 @@ fn parse_shell_pattern(specifier: &str) -> Result<ShellPattern, String> {
         };
         return Ok(ShellPattern::Prefix(words.into_iter().map(String::from).collect()));
     }
-    if text.contains(":*") {
+    if text.contains(":*") && !is_comment {
         return Err("has :* in the middle; it may only stand at the end".into());
     }
     let line = shell::parse_command_line(text);
@@ -262,6 +264,14 @@ fn parse_shell_pattern(specifier: &str) -> Result<ShellPattern, String> {
     };
     let words = words.map(|words| words.into_iter().map(String::from).collect());
     Ok(ShellPattern::Exact { text: text.to_string(), words })
+}
+
+/// Whether what stands before `:*` ends in a comment. `bash #:*` is a command like any other, and offered as
+/// it stands: it must not come to mean every command of bash.
+fn ends_in_comment(words: &str) -> bool {
+    let line = shell::parse_command_line(words);
+    let [part] = line.parts.as_slice() else { return false };
+    words.contains('#') && part.raw.trim() != words.trim()
 }
 
 /// A host name or address.

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+mod subjects;
+
 use super::*;
 use crate::tool::PathAccess;
 use crate::tool::{CommandEffect, Effects, HostEffect, PathEffect, PathPlace, SendEffect, Tier};
@@ -571,6 +573,60 @@ fn g4_offered_rules_allow_this_call_and_its_kind() {
     for wide in ["mcp__git__*", "mcp__*__push", "mcp__git__", "mcp__git__a:b", "mcp__git__a)"] {
         assert!(texts(&unknown, wide).is_empty(), "{wide}");
     }
+}
+
+#[test]
+fn g4_a_rule_for_exactly_one_command_covers_nothing_that_it_is_told_elsewhere() {
+    let confined = |text: &str| CommandEffect { tier: Tier::Landlock, ..command(text) };
+    let table: &[(&str, &[&str])] = &[
+        // A comment is no beginning.
+        ("bash #:*", &["bash -c 'touch x'", "bash x.sh"]),
+        ("# x\npython3 #:*", &["python3 x.py"]),
+        // What a program runs may stand in its input.
+        ("bash", &["echo 'touch x' | bash", "bash <<'E'\ntouch x\nE", "bash <<< 'touch x'"]),
+        ("bash <<'E'", &["bash <<'E'\ntouch x\nE"]),
+        ("python3 -", &["printf x | python3 -", "printf x | timeout 5 python3 -"]),
+        ("python3 -W ignore", &["printf x | python3 -W ignore"]),
+        ("xargs touch", &["echo x | xargs touch", "echo x | (cd sub && xargs touch)"]),
+        (". /dev/stdin", &["echo 'touch x' | . /dev/stdin"]),
+        ("source /dev/fd/0", &["echo 'touch x' | source /dev/fd/0"]),
+        ("bash /proc/self/fd/0", &["echo 'touch x' | bash /proc/self/fd/0"]),
+        ("make -f -", &["printf 'all:\\n\\ttouch x\\n' | make -f -"]),
+        ("sed --file=-", &["echo 'w x' | sed --file=-"]),
+        ("sqlite3 a.db", &["echo '.shell touch x' | sqlite3 a.db"]),
+        ("pwsh", &["echo 'ni x' | pwsh"]),
+        ("su", &["echo 'touch x' | su"]),
+    ];
+    for (agreed, others) in table {
+        let rules = with(RuleAction::Allow, &[&format!("Shell({agreed})")]);
+        assert!(matches!(rules.rule_command(&confined(agreed)), Ruling::Allow(_)), "{agreed}");
+        for other in *others {
+            assert!(!matches(&rules.rule_command(&confined(other))), "{agreed:?}: {other:?}");
+        }
+    }
+    // What a person means by such rules stays: a filter, a script with input, the whole line.
+    for (agreed, line) in [
+        ("tee out.log", "echo x | tee out.log"),
+        ("python3 count.py", "cat a.csv | python3 count.py"),
+        ("node -r ./setup.js count.js", "cat a.csv | node -r ./setup.js count.js"),
+        ("python3 -m json.tool", "cat a.json | python3 -m json.tool"),
+        ("bash build.sh", "bash build.sh 2>&1 | tail -5"),
+        ("echo x | xargs touch", "echo x | xargs touch"),
+        ("bash <<'E'\ntouch x\nE", "bash <<'E'\ntouch x\nE"),
+        ("bash", "bash # it reads the terminal"),
+        ("sed s/a/b/", "cat a.csv | sed s/a/b/"),
+        ("make -f build.mk", "cat a.csv | make -f build.mk"),
+        ("awk '{ print }' -", "cat a.csv | awk '{ print }' -"),
+    ] {
+        let rules = with(RuleAction::Allow, &[&format!("Shell({agreed})")]);
+        assert!(matches!(rules.rule_command(&confined(line)), Ruling::Allow(_)), "{line}");
+    }
+    // A shell that another command of the line writes to stands before it.
+    let both = with(RuleAction::Allow, &["Shell(bash)", "Shell(tee:*)"]);
+    let told = confined("tee >(bash) <<< 'touch x'");
+    assert!(!matches(&both.rule_command(&told)));
+    let widened = with(RuleAction::Allow, &["Shell(bash:*)"]);
+    assert!(matches!(widened.rule_command(&confined("echo x | bash")), Ruling::Allow(_)));
 }
 
 #[test]

@@ -223,9 +223,10 @@ async fn carried_marks(
 ) -> Result<Vec<FileMark>, StoreError> {
     let marks = store.file_marks(&copy.folder.display().to_string()).await?;
     let project = copy.project.display().to_string();
-    // A mark with a stroke at its end is of everything below a folder.
+    // A mark with a stroke at its end is of everything below a folder; an empty one of all of the copy.
     let covers = |mark: &FileMark, path: &String| {
-        mark.path == *path || (mark.path.ends_with('/') && path.starts_with(&mark.path))
+        let is_folder = mark.path.is_empty() || mark.path.ends_with('/');
+        mark.path == *path || (is_folder && path.starts_with(&mark.path))
     };
     let carried = entries.iter().filter_map(|SnapshotEntry { path, .. }| {
         let mark = marks.iter().find(|mark| covers(mark, path))?;

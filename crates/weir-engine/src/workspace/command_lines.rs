@@ -54,7 +54,12 @@ impl Workspace {
         let by_name = governed::has_part_that_may_instruct(path)
             .then(|| flow::instructing_reason(path))
             .flatten();
-        by_name.or_else(|| self.is_hook(&self.absolute_path(path)).then_some(flow::HOOKS))
+        let at = self.absolute_path(path);
+        by_name.or_else(|| self.is_hook(&at).then_some(flow::HOOKS)).or_else(|| {
+            let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+            let leads = governed::leads_to_instructing(&name, path) && at.is_symlink();
+            leads.then(|| flow::instructs_below(path, None)).flatten()
+        })
     }
     /// Whether git runs what lies at this path of the disk.
     pub(super) fn is_hook(&self, path: &Path) -> bool {

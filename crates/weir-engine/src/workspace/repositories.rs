@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use weir_core::governance::shell::{self, CommandPart};
+use weir_core::governance::shell::{self, CommandPart, ShellWord};
 
 use super::git_config::names_program;
-use super::plain_git::is_plain_git;
+use super::plain_git::{is_plain_git, options_end};
 use crate::regular_file::read_regular_file;
 
 /// Largest configuration of a repository that is read, in bytes.
@@ -21,13 +21,13 @@ const PIECES: [&str; 8] =
     ["HEAD", "commondir", "objects", "refs", "config", "config.worktree", "hooks", "info"];
 
 /// What may stand beside git in a line that stores history, if its arguments only read.
-const READERS: [&str; 18] = [
-    "cat", "cd", "date", "echo", "egrep", "false", "fgrep", "grep", "head", "ls", "printf", "pwd",
-    "tail", "test", "true", "wc", "[", ":",
+const READERS: [&str; 20] = [
+    "basename", "cat", "cd", "date", "dirname", "echo", "egrep", "false", "fgrep", "grep", "head",
+    "ls", "printf", "pwd", "tail", "test", "true", "wc", "[", ":",
 ];
 /// Commands of git that tell or change which commits and files there are, and show no content of a file
 /// unless an option asks for it.
-const NAMES_ONLY: [&str; 34] = [
+const NAMES_ONLY: [&str; 33] = [
     "add",
     "branch",
     "cherry-pick",
@@ -37,7 +37,6 @@ const NAMES_ONLY: [&str; 34] = [
     "describe",
     "fetch",
     "for-each-ref",
-    "init",
     "log",
     "ls-files",
     "ls-tree",
@@ -114,6 +113,18 @@ const LOG_OPTIONS: [&str; 32] = [
 ];
 /// Variables that say who commits when, and in which language.
 const VARIABLES: [&str; 5] = ["GIT_AUTHOR_", "GIT_COMMITTER_", "LC_", "LANG", "TZ"];
+
+/// Variables that are known as they stand: an editor that leaves every text as it is, no pager, no question.
+const WHOLE_VARIABLES: [&str; 8] = [
+    "EDITOR=true",
+    "GIT_EDITOR=:",
+    "GIT_EDITOR=true",
+    "GIT_MERGE_AUTOEDIT=no",
+    "GIT_PAGER=cat",
+    "GIT_SEQUENCE_EDITOR=:",
+    "GIT_SEQUENCE_EDITOR=true",
+    "GIT_TERMINAL_PROMPT=0",
+];
 
 /// What of repositories there is, by its path: each `.git` that is a file, and the pieces of each
 /// folder that has a `HEAD`.
@@ -201,7 +212,7 @@ pub(super) fn stores_history(command: &str) -> bool {
 fn writes_after_going(line: &shell::CommandLine) -> bool {
     let leads = |part: &CommandPart| {
         let goes = part.words.first().is_some_and(|word| word.text == "cd");
-        let inside = |word: &shell::ShellWord| word.expands || names_internals(&word.text);
+        let inside = |word: &ShellWord| word.expands || names_internals(&word.text);
         goes && part.words[1..].iter().any(inside)
     };
     let writes = |part: &CommandPart| {
@@ -216,15 +227,19 @@ fn names_internals(path: &str) -> bool {
 
 /// Whether it sets one of the variables that are known, as a whole.
 fn sets_known_variable(assignment: &str) -> bool {
+    if WHOLE_VARIABLES.contains(&assignment) {
+        return true;
+    }
     let name = assignment.split('=').next().unwrap_or_default();
     let plain = name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
     plain && VARIABLES.iter().any(|known| name.starts_with(known))
 }
 
-fn is_plain_part(part: &CommandPart) -> bool {
+pub(super) fn is_plain_part(part: &CommandPart) -> bool {
     let Some(program) = part.words.first() else { return false };
     let known = match program.text.as_str() {
         "git" => is_plain_git(part),
+        "for" => is_plain_loop(part),
         name => READERS.contains(&name) && shell::is_reading_command(&part.words),
     };
     known
@@ -235,6 +250,16 @@ fn is_plain_part(part: &CommandPart) -> bool {
             .iter()
             .filter(|way| way.writes())
             .all(|way| !way.target.expands && !names_internals(&way.target.text))
+}
+
+/// `for NAME in WORDS`, where the name is of no variable that changes what git runs: those have large
+/// letters or strokes. What computes the words stands in the line as parts of its own.
+fn is_plain_loop(part: &CommandPart) -> bool {
+    let [_, name, joint, ..] = part.words.as_slice() else { return false };
+    // In quotes it is a program of that name.
+    let begins = part.raw.strip_prefix("for").is_some_and(|rest| rest.starts_with([' ', '\t']));
+    let is_own = !name.text.is_empty() && name.text.bytes().all(|byte| byte.is_ascii_lowercase());
+    begins && is_own && joint.text == "in" && !joint.expands
 }
 
 /// Whether a command line has the word `git` in it.
@@ -273,7 +298,7 @@ pub(super) fn is_following(command: &str) -> bool {
     let fits = |part: &CommandPart| {
         part.words.first().is_some_and(|word| word.text != "git") || {
             let name = git_command(part);
-            let keeps = |name| NAMES_ONLY.contains(&name) && !["rm", "mv", "init"].contains(&name);
+            let keeps = |name| NAMES_ONLY.contains(&name) && !["rm", "mv"].contains(&name);
             name.is_some_and(|name| FOLLOWING.contains(&name) || keeps(name) || name == "diff")
         }
     };
@@ -330,10 +355,19 @@ fn shows_names_only(part: &CommandPart) -> bool {
         rest => rest,
     };
     let Some((name, options)) = rest.split_first() else { return true };
-    if rest.iter().any(|word| word.expands && word.text.starts_with(['-', '$', '`'])) {
+    let is_computed = |word: &ShellWord| word.expands && word.text.starts_with(['-', '$', '`']);
+    // A list, or a file that is named so, gives an option as well; and a blank in a value one more.
+    let may_be_option = |word: &ShellWord| {
+        word.expands && (word.splits || word.text.starts_with(['*', '?', '[', '{']))
+    };
+    if rest.iter().any(is_computed) || rest[..options_end(rest)].iter().any(may_be_option) {
         return false;
     }
-    let texts = || options.iter().map(|word| word.text.as_str()).take_while(|text| *text != "--");
+    if brings_elsewhere(&name.text, options) {
+        return false;
+    }
+    // Behind `--` too: it may be the value of an option.
+    let texts = || options.iter().map(|word| word.text.as_str());
     let long = |text: &str| text.split('=').next().unwrap_or_default().to_owned();
     let counts = |text: &str| {
         let digits = text.trim_start_matches("-n").trim_start_matches('-');
@@ -345,7 +379,7 @@ fn shows_names_only(part: &CommandPart) -> bool {
                 !text.starts_with('-') || LOG_OPTIONS.contains(&long(text).as_str()) || counts(text)
             };
             let bounded = name.text != "diff"
-                || texts().any(|text| {
+                || texts().take_while(|text| *text != "--").any(|text| {
                     ["--stat", "--name-only", "--name-status", "--numstat", "--shortstat"]
                         .contains(&text)
                 });
@@ -353,8 +387,11 @@ fn shows_names_only(part: &CommandPart) -> bool {
         }
         name if NAMES_ONLY.contains(&name) => {
             let shows = |text: &str| match text.strip_prefix("--") {
+                // Git takes them cut short.
                 Some(word) => {
+                    let cut = |o: &&str| !word.is_empty() && o.starts_with(word);
                     ["pat", "verb", "int", "edit", "show-c"].iter().any(|o| word.starts_with(o))
+                        || ["patch", "verbose", "interactive", "edit"].iter().any(cut)
                 }
                 // `-v` of those tells addresses and commits.
                 None => {
@@ -363,11 +400,27 @@ fn shows_names_only(part: &CommandPart) -> bool {
                             || (text.contains('v') && !["remote", "branch"].contains(&name)))
                 }
             };
-            let takes_words = |text: &&str| name != "stash" || *text != "show";
+            // The format of refs has the content of what a tag names.
+            let takes_words = |text: &&str| {
+                (name != "stash" || *text != "show")
+                    && !text.contains("(raw")
+                    && !text.contains("(*raw")
+            };
             !texts().any(shows) && texts().all(|text| takes_words(&text))
         }
         _ => false,
     }
+}
+
+/// Whether it may put files where other lists hold: below another folder, or into another repository.
+fn brings_elsewhere(name: &str, options: &[ShellWord]) -> bool {
+    let is_folder = |text: &str| {
+        text.starts_with(['.', '/', '~']) || text.starts_with("file:") || text.contains("..")
+    };
+    let fetches = ["fetch", "pull"].contains(&name);
+    options.iter().any(|word| {
+        word.text.contains("subtree") || (fetches && (word.expands || is_folder(&word.text)))
+    })
 }
 
 /// Whether git runs programs in this repository that its configuration or its hooks name.
@@ -400,6 +453,8 @@ mod tests {
             "git remote -v",
             "git stash && git stash pop",
             "git rev-parse HEAD",
+            "git add -- *.rs && git fetch --prune origin feature/x",
+            "for f in a b; do git log --oneline -- a; done",
         ] {
             assert_eq!(meets_history(line, false), HistoryAccess::Names, "{line}");
             assert_eq!(meets_history(line, true), HistoryAccess::Contents, "{line}");
@@ -429,6 +484,23 @@ mod tests {
             "sh -c 'git show HEAD:.env'",
             "/usr/bin/git show",
             "git update-index --cacheinfo 100644,x,y",
+            // A list, a name of a file, a blank in a value.
+            "git reset {-p,HEAD~1} -- .env",
+            "git reset HEAD~1 [-]p",
+            "git add *",
+            "git reset HEAD~1$(echo ' -p') -- .env",
+            "for f in ' -p'; do git reset HEAD~1$f -- .env; done",
+            "for f in -p; do git checkout \"$f\" HEAD~1; done",
+            "git commit -m -- -v --dry-run",
+            "git diff -- --stat",
+            "git status --v",
+            "git tag -l --format='%(raw)'",
+            "git for-each-ref --format '%(*raw)'",
+            // Where nothing hides it.
+            "git init -q sub && cd sub && git fetch -q .. HEAD && git checkout FETCH_HEAD",
+            "cd sub && git fetch ../x HEAD",
+            "cd sub && git pull \"x$f\"",
+            "git merge -Xsubtree=pub other && cat pub/.env",
         ] {
             assert_eq!(meets_history(line, false), HistoryAccess::Contents, "{line}");
         }
@@ -516,7 +588,15 @@ mod tests {
             "git cherry-pick -x abc; git revert -s --no-edit HEAD",
             "git add *.rs && git checkout $BRANCH -- src",
             "git stash push -m 'words' -- a b; git stash pop",
-            "git tag -a v1 -m 'one'; git worktree add ../x",
+            "git tag -a v1 -m 'one'; git worktree list",
+            "git add a && GIT_EDITOR=true git rebase --continue",
+            "GIT_SEQUENCE_EDITOR=: git rebase -i --autosquash main",
+            "git -c core.editor=true merge --continue; git -c sequence.editor=: rebase -i main",
+            "for f in old_*.py; do git mv \"$f\" \"new_${f#old_}\"; done; git commit -qm x",
+            "for f in *.txt; do git mv \"$f\" \"docs/$(basename \"${f%.txt}\").md\"; done",
+            "git log --oneline -- \"$f\"; git diff -q -- $f; git log -3 -- \"$f\"",
+            "git rebase origin/$(git branch --show-current); git push origin \"HEAD:$B\"",
+            "git stash push -u -m \"$TEXT\"; git symbolic-ref --short HEAD",
             "git submodule update --init --recursive",
             "git bisect start; git bisect good HEAD~3",
             "git clone -q . other; git init -q sub",
@@ -567,6 +647,42 @@ mod tests {
             "git ls-remote -u 'sh ./e.sh' .",
             "git rebase {-x,'sh e.sh'} HEAD~1",
             "git submodule foreach 'sh e.sh'",
+            "git worktree add ../x",
+            "GIT_EDITOR='sh e.sh' git commit",
+            "GIT_EDITOR=$X git commit",
+            "GIT_SEQUENCE_EDITOR=./true git rebase -i main",
+            "EDITOR=vi git commit",
+            "git -c core.editor='true; sh e.sh' commit",
+            "git -c sequence.editor=truer rebase -i main",
+            "git -c core.editor=TRUE commit",
+            "git mv \"$f\" \"${f#$(sh e.sh)}\"",
+            "for PATH in .; do git commit -m x; done",
+            "for git_pager in x; do git log; done",
+            "for f in $(sh e.sh); do git add \"$f\"; done",
+            "for f in *; do git add \"$f\"; sh \"$f\"; done",
+            "for ((i=0; i<2; i++)); do git add x; done",
+            "for f; do git add \"$f\"; done",
+            "\"for\" f in x; git commit -m x",
+            "\\for f in x; git commit -m x",
+            "TZ=x for f in x; git commit -m x",
+            "for x in '--exec=sh e.sh'; do git rebase -m \"$x\" HEAD~1; done",
+            "git rebase -m \"$(cat x)\" HEAD~1",
+            "git log -m \"$x\"",
+            "git stash show -m \"$x\"",
+            "git merge -m -m \"$x\" topic",
+            "git merge -X -m \"$x\" topic",
+            "git merge -m -- \"$x\"",
+            "git merge -m $x topic",
+            "for f in ' --exec=./e.sh'; do git rebase HEAD$f; done",
+            "git rebase HEAD`cat x`",
+            "git rebase --onto=$x topic",
+            "git rebase $(git branch --show-current)--exec=./e.sh HEAD~1",
+            "git rebase -X -- --exec=./e.sh HEAD~1",
+            "git fetch -o -- --upload-pack=./e.sh .",
+            "git clone -b -- --upload-pack=./e.sh . y",
+            "git symbolic-ref HEAD refs/heads/--exec=./e.sh",
+            "git symbolic-ref HEAD \"$x\"",
+            "git mv \"$f\" \"${f:$(sh e.sh)}\"",
             "git filter-branch --tree-filter 'sh e.sh'",
             "git config --global core.fsmonitor 'sh e.sh'; git status",
             "git stash show --output=.git/HEAD",

@@ -241,6 +241,8 @@ fn x1_own_files_go_below_their_folder_only() {
     ws.write_own(".weir/tmp/s1/search_files-3.md", "found").unwrap();
     ws.write_own(".weir/tmp/s1/search_files-3.md", "found again").unwrap();
     assert_eq!(world.text(".weir/tmp/s1/search_files-3.md").as_deref(), Some("found again"));
+    // Else the next `git add -A` would commit it.
+    assert_eq!(world.text(".weir/tmp/s1/.gitignore").as_deref(), Some("*\n"));
     let effect = ws.resolve(".weir/tmp/s1/search_files-3.md", PathAccess::Read);
     assert!(ws.read(&effect, 100).is_ok());
     for path in ["src/x", "../.weir/x", ".weir", ".weir/../x", "/etc/x", ".weirx/y"] {

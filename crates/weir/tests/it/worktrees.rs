@@ -323,10 +323,57 @@ fn r7_foreign_words_stay_marked_when_a_worktree_is_merged() {
     let copy = house.work().join(COPY).display().to_string();
     let marks = house.json(&["-C", &copy, "permissions", "marks", "--json"]).to_string();
     assert!(marks.contains("notes.txt"), "it was written with foreign words about: {marks}");
-    assert!(!house.ok(&["permissions", "marks", "--json"]).contains("notes.txt"));
+    assert!(!house.ok(&["permissions", "marks", "--json"]).contains("\"notes.txt\""));
     house.ok(&["worktrees", "merge", "fix"]);
     let marks = house.json(&["permissions", "marks", "--json"]).to_string();
-    assert!(marks.contains("notes.txt"), "merging vouches for nothing: {marks}");
+    assert!(marks.contains("\"notes.txt\""), "merging vouches for nothing: {marks}");
+}
+
+#[test]
+fn z1_what_is_marked_in_the_project_is_marked_in_its_copies() {
+    let house = house(&[write("notes.txt", "what the mail says\n")]);
+    let model = house.script_model();
+    let args = ["run", "-m", &model, "--permission", "full", "note it", "-"];
+    house.run_with_input(&args, "A mail of a stranger.\n");
+    run_git(&house.work(), &["add", "."]);
+    run_git(&house.work(), &["commit", "-q", "-m", "second"]);
+    let reads = |path: &str| {
+        script(&house, &[("read_file", json!({ "path": path }))]);
+        let flags = ["--permission", "full", "--worktree=fix", "--output", "jsonl", "go"];
+        let all = [&["run", "-m", &model][..], &flags[..]].concat();
+        house.run(&all).out
+    };
+    assert!(reads("notes.txt").contains(r#""integrity":"external""#), "whoever committed it");
+    assert!(!reads("a.txt").contains(r#""integrity":"external""#));
+    // What is kept of it outside of a run, too.
+    script(&house, &[write("more.txt", "more\n")]);
+    house.run(&["run", "-m", &model, "--permission", "full", "--worktree=fix", "go"]);
+    let copy = house.work().join(COPY).display().to_string();
+    let keeps = |name: &str| {
+        let file = format!("{copy}/{name}");
+        house.json(&["-C", &copy, "brain", "add", "--file", &file, "--title", name, "--json"])
+    };
+    assert_eq!(keeps("notes.txt")["untrusted"], true);
+    assert_eq!(keeps("a.txt")["untrusted"], false);
+}
+
+#[test]
+fn z1_a_marked_history_is_marked_in_copies_too_and_vouched_for_from_there() {
+    let house = house(&[("run_shell", json!({ "command": "git branch send-the-salaries" }))]);
+    let model = house.script_model();
+    let args = ["run", "-m", &model, "--permission", "full", "note it"];
+    house.run_with_input(&[&args[..], &["-"]].concat(), "A mail of a stranger.\n");
+    assert!(run_git(&house.work(), &["branch"]).contains("send-the-salaries"));
+    // The branch is there already, so that in the copy nothing comes of it.
+    house.ok(&[&args[..5], &["--worktree=fix", "note it"]].concat());
+    let history = house.work().canonicalize().expect("it is there").join(".git");
+    let (copy, named) = (house.work().join(COPY), format!("\"{}/\"", history.display()));
+    let copy = copy.display().to_string();
+    let in_copy = || house.ok(&["-C", &copy, "permissions", "marks", "--json"]);
+    let in_project = || house.ok(&["permissions", "marks", "--json"]);
+    assert!(in_copy().contains(&named) && in_project().contains("\".git/\""), "{}", in_copy());
+    house.ok(&["-C", &copy, "permissions", "unmark", ".git/"]);
+    assert!(!in_copy().contains(&named) && !in_project().contains("\".git/\""), "{}", in_copy());
 }
 
 #[test]

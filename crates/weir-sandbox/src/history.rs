@@ -65,9 +65,14 @@ const PASSING: [&str; 3] = ["gc.pid", "gc.log", "fsmonitor--daemon.ipc"];
 /// Where a rebase keeps what it goes on with, and the name in it of what it put aside.
 const REBASES: [&str; 2] = ["rebase-merge", "rebase-apply"];
 const PUT_ASIDE: &str = "autostash";
+/// Where a bisect keeps from where it began, and the refs that it goes by.
+const BISECT: &str = "BISECT_START";
+const BISECT_REFS: &str = "refs/bisect";
 
-/// What still is carried over when a rebase stopped half-way: what names commits, and where nobody is.
-const BESIDE_A_REBASE: [&str; 3] = [PACKED_REFS, "shallow", "FETCH_HEAD"];
+/// What still is carried over when git stopped half-way: what names commits, and where nobody is.
+const BESIDE_A_HALF: [&str; 3] = [PACKED_REFS, "shallow", "FETCH_HEAD"];
+/// What git goes on with in a later command, by the beginning of its name.
+const GOES_ON: [&str; 5] = ["BISECT_", "modules", "rebase-", "sequencer", "worktrees"];
 
 /// Largest file that is copied.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -331,12 +336,12 @@ impl GitHistory {
             // Nothing was laid out, or all was carried over.
             Err(_) => return Vec::new(),
         };
-        if let Some(rebase) = self.half_a_rebase(&names) {
+        if let Some(begun) = self.half_done(&names) {
             // Without what it goes on with, its HEAD and index would leave a broken repository.
-            for name in names.iter().filter(|name| BESIDE_A_REBASE.contains(&name.as_str())) {
+            for name in names.iter().filter(|name| BESIDE_A_HALF.contains(&name.as_str())) {
                 let _ = self.carry_file(name);
             }
-            return vec![self.told_of_rebase(rebase)];
+            return vec![self.told_of_half(begun)];
         }
         let order = |name: &String| FILES.iter().position(|known| known == name);
         names.sort_by_key(|name| (order(name), name.clone()));
@@ -361,17 +366,28 @@ impl GitHistory {
         self.describe_left_out(&left_out)
     }
 
-    /// A rebase that the command began and did not end: git has left the branch.
-    fn half_a_rebase(&self, names: &[String]) -> Option<&'static str> {
+    /// A rebase or a bisect that the command began and did not end: git has left the branch.
+    fn half_done(&self, names: &[String]) -> Option<&'static str> {
         let is_new =
             |name: &&str| names.iter().any(|seen| seen == name) && !self.names.contains(*name);
         let head = |folder: &Path| fs::read(folder.join("HEAD")).ok();
-        let begun = REBASES.iter().copied().find(is_new)?;
+        let begun = REBASES.into_iter().chain([BISECT]).find(is_new)?;
         (head(&self.seen) != head(&self.git)).then_some(begun)
     }
 
-    fn told_of_rebase(&self, rebase: &str) -> String {
-        let put_aside = self.seen.join(rebase).join(PUT_ASIDE);
+    fn told_of_half(&self, begun: &str) -> String {
+        const KEEPS: &str = "stopped half-way, and the sandbox keeps nothing that a later command could \
+                             go on with: branch and index are as they were before it, and `git restore .` \
+                             brings the files back";
+        if begun == BISECT {
+            // They mean nothing without the rest. What cannot be taken away is in nobody's way.
+            let _ = fs::remove_dir_all(self.git.join(BISECT_REFS));
+            return format!(
+                "the bisect {KEEPS}. Run all of it as one command with outside_sandbox: true: `git bisect \
+                 start BAD GOOD && git bisect run PROGRAM`"
+            );
+        }
+        let put_aside = self.seen.join(begun).join(PUT_ASIDE);
         let id = fs::read_to_string(put_aside).unwrap_or_default();
         let id = id.trim();
         let is_id = id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -380,9 +396,8 @@ impl GitHistory {
             false => String::new(),
         };
         format!(
-            "the rebase stopped half-way, and the sandbox keeps nothing that a later command could go \
-             on with: branch and index are as they were before it, and `git restore .` brings the \
-             files back{aside}. A rebase that may stop runs as a command with outside_sandbox: true"
+            "the rebase {KEEPS}{aside}. A rebase that may stop runs as a command with outside_sandbox: \
+             true"
         )
     }
 
@@ -391,9 +406,14 @@ impl GitHistory {
             return Vec::new();
         }
         let named = left_out.iter().take(NAMES_TOLD).cloned().collect::<Vec<_>>().join(", ");
+        let goes_on = |name: &String| GOES_ON.iter().any(|known| name.starts_with(known));
+        let way = match left_out.iter().any(goes_on) {
+            true => ". What a later command is to go on with is made with outside_sandbox: true",
+            false => "",
+        };
         vec![format!(
             "not kept in {}: {named}; a command stores history there, and nothing that git acts on \
-             later",
+             later{way}",
             self.git.display()
         )]
     }

@@ -3,6 +3,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use weir_engine::workspace::HISTORY_RULE;
+
 /// Most guesses.
 const HINTS_MAX: usize = 8;
 
@@ -44,11 +46,13 @@ const REFUSALS: [&str; 5] = [
 
 /// A wall of the sandbox that `output` ran into and that no path or host would open, with the way out.
 /// `closed`: the history of a repository is read-only for this command.
-pub(crate) fn describe_wall(output: &str, closed: bool) -> Option<&'static str> {
+pub(crate) fn describe_wall(output: &str, closed: bool) -> Option<String> {
     const SETTINGS: &str = "the sandbox keeps the settings, hooks and making of a repository closed; run \
                             the same line again with outside_sandbox: true, and a person is asked";
-    const HISTORY: &str =
-        "git stores history only in a command that consists of git and plain readers: run it alone";
+    const WORKTREES: &str = "the sandbox keeps the worktrees of a repository closed; run the same line \
+                             again with outside_sandbox: true, and a person is asked";
+    const SIGNATURE: &str = "commits and tags are signed here, and the sandbox shows no keys: run the \
+                             same line with outside_sandbox: true, and a person is asked";
     const PROCESSES: &str = "a command in the sandbox sees no process from outside it; to end one, run \
                              the same line with outside_sandbox: true, and a person is asked";
     let refused = |line: &&str| REFUSALS.iter().any(|word| line.contains(word));
@@ -60,13 +64,30 @@ pub(crate) fn describe_wall(output: &str, closed: bool) -> Option<&'static str> 
             || (line.contains("mkdir") || line.contains("copy")) && line.contains(".git")
     };
     if lines().filter(refused).any(of_settings) {
-        return Some(SETTINGS);
+        return Some(SETTINGS.to_owned());
+    }
+    // A branch, or the copy of a repository beside it.
+    if lines().filter(refused).any(|line| line.contains(".git/worktrees/")) {
+        return Some(WORKTREES.to_owned());
     }
     if closed && lines().filter(refused).any(|line| line.contains(".git/")) {
-        return Some(HISTORY);
+        return Some(format!(
+            "{HISTORY_RULE}: run it alone. What names a program (git -c, GIT_EDITOR, bisect run) runs \
+             with outside_sandbox: true, and a person is asked"
+        ));
+    }
+    // With gpg, and with keys of ssh.
+    let is_unsigned = |line: &str| {
+        line.contains("gpg failed to sign the data") || line.contains("load public key")
+    };
+    let is_unstored = |line: &str| {
+        line.contains("failed to write commit object") || line.contains("unable to sign the tag")
+    };
+    if lines().any(is_unsigned) && lines().any(is_unstored) {
+        return Some(SIGNATURE.to_owned());
     }
     let is_gone = |line: &str| line.contains("kill: (") && line.contains("No such process");
-    lines().any(is_gone).then_some(PROCESSES)
+    lines().any(is_gone).then(|| PROCESSES.to_owned())
 }
 
 /// What stands before the name of a host that a program without network could not find.
@@ -232,7 +253,29 @@ mod tests {
         let history = "fatal: Unable to create '/ws/.git/index.lock': Read-only file system";
         assert!(describe_wall(history, true).is_some_and(|said| said.contains("run it alone")));
         assert_eq!(describe_wall(history, false), None);
-        for line in ["all is well", "cat: /etc/x: Permission denied", "kill: usage"] {
+        let worktree =
+            "fatal: Unable to create '/ws/.git/worktrees/x/index.lock': Permission denied";
+        for closed in [true, false] {
+            let said = describe_wall(worktree, closed).expect("it is a wall");
+            assert!(said.contains("worktrees") && !said.contains("run it alone"), "{said}");
+        }
+        for output in [
+            "error: gpg failed to sign the data\nfatal: failed to write commit object",
+            "error: Couldn't load public key /p/.ssh/k.pub: No such file or directory?\n\n\
+             fatal: failed to write commit object",
+            "error: gpg failed to sign the data:\nerror: unable to sign the tag",
+        ] {
+            let said = describe_wall(output, false).expect(output);
+            assert!(said.contains("the sandbox shows no keys"), "{output}: {said}");
+        }
+        for line in [
+            "all is well",
+            "cat: /etc/x: Permission denied",
+            "kill: usage",
+            // The engine knows which one there is.
+            "fatal: not a git repository (or any parent up to mount point /home/p/mono)",
+            "the manual says: gpg failed to sign the data",
+        ] {
             assert_eq!(describe_wall(line, true), None, "{line}");
         }
     }

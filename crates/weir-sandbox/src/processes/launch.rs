@@ -99,7 +99,7 @@ pub(super) fn launch_supervisor(
     let SupervisorStreams { mut control, progress, input, .. } = streams;
     let told = control
         .set_write_timeout(Some(REQUEST_WAIT))
-        .and_then(|()| control.write_all(&text))
+        .and_then(|()| write_request(&mut control, &text))
         .and_then(|()| control.set_nonblocking(true))
         .and_then(|()| tokio::net::UnixStream::from_std(control));
     let control =
@@ -114,6 +114,16 @@ pub(super) fn launch_supervisor(
         request,
         line,
     })
+}
+
+/// A supervisor that is gone before it read its request is found by who waits for its word, who also ends
+/// what it may have left: whether it went before or after the write is chance.
+fn write_request(control: &mut UnixStream, text: &[u8]) -> io::Result<()> {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset};
+    match control.write_all(text) {
+        Err(error) if matches!(error.kind(), BrokenPipe | ConnectionReset) => Ok(()),
+        written => written,
+    }
 }
 
 /// What asks a network again and again that is not there: the command would wait for minutes.

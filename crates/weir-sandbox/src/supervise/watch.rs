@@ -123,7 +123,7 @@ impl<'a> CommandWatch<'a> {
         }
         let said = self.sources.sink.render();
         let closed = confine.protected.iter().any(|path| path.ends_with(".git"));
-        describe_wall(&said, closed).map(str::to_owned)
+        describe_wall(&said, closed)
     }
 
     /// Only a confined command is refused anything by us.

@@ -29,7 +29,7 @@ const SOON: Duration = Duration::from_secs(1);
 /// Everything else that is looked at holds each time.
 async fn soon(what: &str, mut once: impl AsyncFnMut() -> Duration) {
     let mut took = Vec::new();
-    for _ in 0..6 {
+    for _ in 0..20 {
         took.push(once().await);
         if took.iter().any(|took| *took < SOON) {
             return;

@@ -93,7 +93,7 @@ async fn run(world: &World, command: &str) -> CommandOutcome {
 
 const GET: &str = "import sys, urllib.request as r
 for host in sys.argv[1:]:
-    try: print(host, r.urlopen('http://' + host + '/', timeout=5).read().decode())
+    try: print(host, r.urlopen('http://' + host + '/', timeout=60).read().decode())
     except Exception as e: print(host, 'failed', e)";
 
 async fn z4_a_granted_host_is_reached_and_another_is_refused_and_told(tier: Tier) {

@@ -13,6 +13,7 @@ use crate::world::World;
 
 under_confining_tiers!(
     a1_half_a_rebase_leaves_the_repository_as_it_was,
+    a1_half_a_bisect_leaves_the_repository_as_it_was,
     a1_nothing_is_left_in_git_that_runs_later,
     a1_links_in_git_do_not_stay,
     a1_other_commands_do_not_write_git,
@@ -180,6 +181,31 @@ async fn a1_half_a_rebase_leaves_the_repository_as_it_was(tier: Tier) {
         assert_ne!(repository.outside(state), before, "one that ends is kept");
     }
     assert!(repository.outside("git status").contains("On branch topic"));
+}
+
+async fn a1_half_a_bisect_leaves_the_repository_as_it_was(tier: Tier) {
+    let repository = Repository::new(tier);
+    repository.outside("for i in 1 2 3 4; do echo $i > a; git commit -qam more; done");
+    let state = "git symbolic-ref HEAD; git rev-parse HEAD main; git diff --cached --stat; \
+                 git for-each-ref refs/bisect";
+    let before = repository.outside(state);
+    let line = "git bisect start && git bisect bad HEAD && git bisect good HEAD~4";
+    let outcome = repository.inside(1, line, true).await;
+    assert_eq!(repository.outside(state), before, "{outcome:?}");
+    let status = repository.outside("git status");
+    assert!(!status.contains("bisect") && !status.contains("detached"), "{status}");
+    if tier == Tier::Bubblewrap {
+        assert!(outcome.output.contains("the bisect stopped half-way"), "{outcome:?}");
+        assert!(outcome.output.contains("outside_sandbox: true"), "{outcome:?}");
+    }
+    repository.outside("git restore .");
+    if tier == Tier::Bubblewrap {
+        let whole = format!("{line}; git bisect reset");
+        let outcome = repository.inside(2, &whole, true).await;
+        assert_eq!(outcome.end, CommandEnd::Exited { code: 0 }, "{outcome:?}");
+        assert_eq!(repository.outside(state), before, "one that ends leaves nothing");
+    }
+    assert_eq!(repository.outside("git status --short").trim(), "?? evil", "{outcome:?}");
 }
 
 async fn a1_links_in_git_do_not_stay(tier: Tier) {

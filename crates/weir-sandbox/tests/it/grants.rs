@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use weir_core::tool::Tier;
 use weir_engine::ports::{CommandSpec, Processes as _};
+use weir_test_kit::free_port;
 
 use crate::attack::room;
 use crate::world::{World, session};
@@ -26,7 +27,7 @@ mod with_own_view {
 const CLIENT: &str = "import socket, sys
 for port in sys.argv[1:]:
     try:
-        s = socket.create_connection(('localhost', int(port)), 5)
+        s = socket.create_connection(('localhost', int(port)), 60)
         s.sendall(b'ping'); s.shutdown(socket.SHUT_WR)
         print(port, s.recv(100).decode())
     except OSError as e: print(port, 'refused')";
@@ -55,12 +56,6 @@ async fn u1_a_port_that_was_granted_is_reached_and_no_other(tier: Tier) {
     assert_eq!(outcome.output, expected, "{outcome:?}");
     let outcome = world.run(world.spec(2, &command)).await;
     assert!(!outcome.output.contains("got"), "not granted: {outcome:?}");
-}
-
-/// A port at which nobody listens.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    listener.local_addr().expect("bound").port()
 }
 
 async fn u1_what_a_job_serves_is_found_at_the_port_that_was_granted(tier: Tier) {

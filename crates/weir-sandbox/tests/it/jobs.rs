@@ -34,12 +34,22 @@ async fn read_until(world: &World, job: &str, mark: &str) -> (JobInfo, String) {
     }
 }
 
+/// One that is killed between the start of the command and its word about it.
 #[tokio::test]
 async fn d6_a_job_whose_supervisor_dies_at_its_start_leaves_nothing_and_says_so() {
+    dies_at_its_start("read -r request").await;
+}
+
+/// One that is killed before it read what it is asked for, or while that is written.
+#[tokio::test]
+async fn d6_a_job_whose_supervisor_dies_before_it_reads_leaves_nothing_and_says_so() {
+    dies_at_its_start("exec 0<&-").await;
+}
+
+async fn dies_at_its_start(before: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("supervisor");
-    // One that is killed between the start of the command and its word about it.
-    let script = "#!/bin/sh\nsleep 1000 &\necho $! > \"${0%/*}/pid\"\n";
+    let script = format!("#!/bin/sh\n{before}\nsleep 1000 &\necho $! > \"${{0%/*}}/pid\"\n");
     std::fs::write(&program, script).expect("written");
     std::fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("set");
     let world = World::with(Tier::None, |options| options.program.clone_from(&program));

@@ -29,7 +29,7 @@ const PROGRAMS: [&str; 5] =
 /// Speaks with a bus without a library. Says `CONNECTED` where it was let in.
 const CLIENT: &str = r#"import os, socket, sys
 def ask(s):
-    s.settimeout(5); s.sendall(b'\0AUTH EXTERNAL ' + b''.join(b'%02x' % c for c in b'%d' % os.getuid()) + b'\r\n')
+    s.settimeout(30); s.sendall(b'\0AUTH EXTERNAL ' + b''.join(b'%02x' % c for c in b'%d' % os.getuid()) + b'\r\n')
     if s.recv(99).startswith(b'OK'): print('CONNECTED', sys.argv[1:])
 def tries(f):
     try: f()

@@ -79,23 +79,23 @@ async fn z4_races_gain_nothing() {
     let cage = Cage::new(Tier::Landlock);
     let outcome = tried(
         &cage,
-        "os.mkdir('real'); over = time.time() + 2
+        "os.mkdir('real'); over = time.time() + 2; going = [True]
 def flip():
-    n = 0
-    while time.time() < over:
+    while going:
         for to in ('real', '.git', R + '/outside'):
             try: os.symlink(to, 'src/t'); os.rename('src/t', 'src/way')
             except OSError: pass
 def rewrite(buffer, names):
-    while time.time() < over:
+    while going:
         for name in names: ctypes.memmove(buffer, name, len(name) + 1)
 b = ctypes.create_string_buffer(64)
 c = ctypes.create_string_buffer(64)
-threads = [threading.Thread(target=flip), threading.Thread(target=rewrite, args=(b, (b'new1', b'locked', b'.weir'))),
-           threading.Thread(target=rewrite, args=(c, (b'new2', b'.env')))]
+threads = [threading.Thread(target=flip, daemon=True),
+           threading.Thread(target=rewrite, args=(b, (b'new1', b'locked', b'.weir')), daemon=True),
+           threading.Thread(target=rewrite, args=(c, (b'new2', b'.env')), daemon=True)]
 for t in threads: t.start()
 count = 0
-while time.time() < over:
+while time.time() < over or count <= 20:
     count += 1
     for path in ('src/way/file', 'src/way/config', 'src/way/commondir'):
         try:
@@ -110,6 +110,7 @@ while time.time() < over:
     for name in ('new3', 'new4'):
         try: print(open(name).read()); os.unlink(name)
         except OSError: pass
+going.clear()
 for t in threads: t.join()
 print('end', count > 20)",
     )

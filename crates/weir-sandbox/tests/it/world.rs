@@ -124,7 +124,8 @@ impl World {
             call: CallId(call),
             command: command.to_string(),
             cwd: self.state.path().to_path_buf(),
-            timeout_ms: 60_000,
+            // For what hangs alone; where a limit is what is looked at, the test sets its own.
+            timeout_ms: 300_000,
             keep_bytes: 10_000,
             background: false,
             terminal: false,

@@ -26,6 +26,8 @@ pub use self::found::{FoundFile, FoundFiles};
 use self::guard::{PathKind, PathSpot, WorkspacePathGuard};
 use self::handles::FolderHandle;
 pub use self::hint::edit_distance;
+pub(crate) use self::hint::nearest_name;
+pub use self::mixed_lines::HISTORY_RULE;
 pub use self::readable::{ReadableChanges, ReadableTree};
 
 mod beneath;
@@ -50,6 +52,8 @@ mod hooks;
 mod index_files;
 mod lists;
 pub(crate) mod look;
+pub(crate) mod mark_sources;
+mod mixed_lines;
 mod named_grants;
 mod own;
 mod own_commit;

@@ -2,16 +2,17 @@
 
 use async_trait::async_trait;
 use serde::Deserialize;
+use weir_core::governance::shell;
 use weir_core::message::MessageBlock;
 use weir_core::profile::PermissionMode;
 use weir_core::tool::{
-    CommandEffect, EffectClass, Effects, PathAccess, PathEffect, RawResult, Tier, ToolGroup,
-    ToolSpec,
+    CommandEffect, EffectClass, Effects, PathAccess, PathEffect, PathPlace, RawResult, Tier,
+    ToolGroup, ToolSpec,
 };
 use weir_engine::ports::{
     CallPlan, CommandEnd, CommandOutcome, CommandSpec, ToolContext, Variables,
 };
-use weir_engine::workspace::Workspace;
+use weir_engine::workspace::{FileError, Workspace};
 
 use crate::built::{ActionTool, tool_spec};
 use crate::draft::plan_blocking;
@@ -70,7 +71,7 @@ impl ActionTool for RunShell {
     fn spec() -> ToolSpec {
         ToolSpec {
             timeout_ms: Some(TIMEOUT_SECONDS_MAX * 1_000),
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "run_shell",
                 ToolGroup::Skill,
                 "Runs a shell command in a sandbox. Long output is cut in the middle. Each call is a new \
@@ -107,16 +108,15 @@ impl ActionTool for RunShell {
                 effects.paths[0].marked =
                     workspace.marked_for(&input.command, &effects.paths[0].path);
             }
-            let named = |paths: &[String], access| {
-                paths.iter().map(|path| workspace.resolve_tree(path, access)).collect::<Vec<_>>()
-            };
-            effects.paths.extend(named(&input.writes, PathAccess::Write));
-            effects.paths.extend(named(&input.reads, PathAccess::Read));
+            let (named, missing) = named_paths(&workspace, &input, tier);
+            effects.paths.extend(named);
+            let folder = &effects.paths[0].path;
+            let breaks_off = || broken_off(&workspace, &input, tier, folder);
+            fails = fails.or(missing).or_else(|| breaks_off().filter(|_| !read_only));
             let uncovers = match tier {
                 Tier::None => Vec::new(),
-                _ => workspace.uncovered_files(&input.command, &effects.paths[0].path),
+                _ => workspace.uncovered_files(&input.command, folder),
             };
-            let folder = &effects.paths[0].path;
             let published = workspace.published_branches(&input.command, folder);
             let renews_own_commit = workspace.renews_own_commit(&input.command, folder);
             let settings = outside_sandbox
@@ -158,6 +158,39 @@ impl ActionTool for RunShell {
     }
 }
 
+/// The paths that a call names beside its folder, and why the command must not begin: what it made in a
+/// place that is missing would lie in the sandbox alone, and be gone with it.
+fn named_paths(
+    workspace: &Workspace,
+    input: &Input,
+    tier: Tier,
+) -> (Vec<PathEffect>, Option<String>) {
+    let named = |paths: &[String], access| {
+        paths.iter().map(|path| workspace.resolve_tree(path, access)).collect::<Vec<_>>()
+    };
+    let mut paths = named(&input.writes, PathAccess::Write);
+    let is_missing = |at: &&PathEffect| {
+        at.place != PathPlace::Inside
+            && matches!(workspace.stat_entry(at), Err(FileError::NotFound { .. }))
+    };
+    let missing = paths.iter().find(is_missing).filter(|_| tier != Tier::None).map(|at| {
+        format!(
+            "writes: {} does not exist, and what a command makes there would be lost. Make the folder \
+             with create_folder first, or name the one above it that exists",
+            at.path
+        )
+    });
+    paths.extend(named(&input.reads, PathAccess::Read));
+    (paths, missing)
+}
+
+/// Why a line must not begin of which git would be refused in `folder` when the rest has run: what it names to
+/// write may open what git needs.
+fn broken_off(workspace: &Workspace, input: &Input, tier: Tier, folder: &str) -> Option<String> {
+    let is_shut = tier != Tier::None && input.writes.is_empty();
+    is_shut.then(|| workspace.refused_history(&input.command, folder)).flatten()
+}
+
 /// Adds the files with private keys that the commands of a call name to what it reads: a person is asked as
 /// before any other reading of them (G6).
 pub(crate) fn add_named_keys(workspace: &Workspace, effects: &mut Effects) {
@@ -195,6 +228,8 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
     let Some(command) = effects.commands.first().cloned() else {
         return RawResult::error("the call has no command");
     };
+    let own_view = view_note(&command).filter(|_| !cx.workspace.keeps_commands_inside());
+    let folder = command.cwd.clone();
     let (workspace, judged) = (cx.workspace.clone(), effects.clone());
     let of_command = command.clone();
     let foreign = cx.foreign;
@@ -235,6 +270,7 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
         };
     }
     let (workspace, confined) = (cx.workspace.clone(), command.confine.clone());
+    let above = cx.workspace.clone();
     let weakness = cx.processes.weakness_once(&cx.session);
     let outcome = cx.processes.run(command, &cx.progress, &cx.cancel).await;
     let mut raw = command_report(&outcome);
@@ -253,6 +289,22 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
         raw.blocks.push(MessageBlock::text(said));
     }
     raw
+}
+
+/// What is to be said of a command that looks at the machine from a sandbox with a view of its own: whoever
+/// reads its output would take it for all there is.
+pub(crate) fn view_note(command: &CommandEffect) -> Option<&'static str> {
+    const LOOKING: [&str; 10] =
+        ["ifconfig", "ip", "lsof", "netstat", "pgrep", "pidof", "ps", "ss", "systemctl", "top"];
+    let looks = || {
+        let line = shell::parse_command_line(&command.command);
+        let heads = line.parts.iter().filter_map(|part| part.words.first());
+        heads.map(shell::head_name).any(|head| LOOKING.contains(&head))
+    };
+    (matches!(command.tier, Tier::Namespaces | Tier::Bubblewrap) && looks()).then_some(
+        "[processes, services and network are those of the sandbox; to see those of this machine run the \
+         same line with outside_sandbox: true, and a person is asked]",
+    )
 }
 
 /// Whether the output looks like git without its objects.
@@ -303,12 +355,17 @@ pub(crate) fn command_report(outcome: &CommandOutcome) -> RawResult {
         );
     }
     if !outcome.refused.is_empty() {
-        lines.push(format!(
-            "[the sandbox refused: {}. If the task needs it, run the command again and name it in \
-             network, writes or reads; a person may be asked. What none of these gives \
-             can run with outside_sandbox: true, if a person agrees]",
-            outcome.refused.join(", ")
-        ));
+        // A host that was granted and lies in a private network: to name it again would not help.
+        let only_listing = outcome.refused.iter().all(|one| one.contains("web.allow_hosts"));
+        let way = match only_listing {
+            true => "",
+            false => {
+                ". If the task needs it, run the command again and name it in network, writes or reads; a \
+                 person may be asked. What none of these gives can run with outside_sandbox: true, if a \
+                 person agrees"
+            }
+        };
+        lines.push(format!("[the sandbox refused: {}{way}]", outcome.refused.join(", ")));
     }
     let mut raw =
         if ended { RawResult::ok(lines.join("\n")) } else { RawResult::error(lines.join("\n")) };

@@ -65,6 +65,79 @@ fn t6_commands_that_cannot_run_say_why() {
 }
 
 #[test]
+fn u11_a_place_that_is_missing_is_said_before_a_command_writes_there() {
+    let world = World::new();
+    let outside = tempfile::tempdir().expect("a folder");
+    let missing = outside.path().join("none").display().to_string();
+    let there = outside.path().display().to_string();
+    let plan = block_on(world.plan("run_shell", json!({"command": "x", "writes": [missing]})));
+    let why = plan.fails.expect("nothing of it would stay");
+    assert!(why.contains("create_folder") && why.contains("none does not exist"), "{why}");
+    // Inside the workspace a command may make what it likes, and a folder that is there is given.
+    for path in ["out/new".to_owned(), there] {
+        let plan = block_on(world.plan("run_shell", json!({"command": "x", "writes": [path]})));
+        assert_eq!(plan.fails, None);
+    }
+}
+
+#[test]
+fn u11_a_host_that_only_a_list_opens_is_not_to_be_asked_for_again() {
+    let world = World::new();
+    let said = |refused: &[&str]| {
+        let refused = refused.iter().map(|&one| one.to_owned()).collect();
+        let ended = CommandOutcome { refused, ..outcome(CommandEnd::Exited { code: 1 }, "", 0) };
+        *world.processes.outcome.lock().expect("no panic") = Some(ended);
+        text(&block_on(world.act::<RunShell>(json!({"command": "make"}))))
+    };
+    let private = "host x.corp:443 (x.corp is private; a person can list it in web.allow_hosts)";
+    let told = said(&[private]);
+    assert!(told.contains(private) && !told.contains("name it in network"), "{told}");
+    for others in [&["host docs.rs:443"][..], &[private, "path /etc/x"]] {
+        let told = said(others);
+        assert!(told.contains("name it in network, writes or reads"), "{told}");
+    }
+}
+
+#[test]
+fn u11_a_command_that_sees_the_sandbox_alone_says_so() {
+    use weir_core::tool::{CommandEffect, Tier};
+    let said = |command: &str, tier| {
+        crate::run_shell::view_note(&CommandEffect {
+            command: command.to_owned(),
+            tier,
+            ..CommandEffect::default()
+        })
+    };
+    for line in ["ps aux | grep nginx", "date; /usr/bin/ss -tlnp", "if pgrep x; then echo y; fi"] {
+        assert!(said(line, Tier::Namespaces).is_some(), "{line}");
+        assert!(said(line, Tier::Bubblewrap).is_some(), "{line}");
+        // With Landlock and outside it is the machine's view.
+        assert_eq!((said(line, Tier::Landlock), said(line, Tier::None)), (None, None), "{line}");
+    }
+    for line in ["make", "echo ps", "grep top notes.md", "./ps.sh"] {
+        assert_eq!(said(line, Tier::Namespaces), None, "{line}");
+    }
+}
+
+#[test]
+fn a1_a_line_that_git_would_break_off_fails_before_it_is_asked_about() {
+    let world = World::new();
+    world.write(".git/HEAD", b"ref: refs/heads/main\n");
+    let fails = |input| block_on(world.plan("run_shell", input)).fails;
+    let line = "mv a b && git add -A && git commit -m x";
+    let why = fails(json!({ "command": line })).expect("git would be refused");
+    assert!(why.contains("`mv a b` is neither, so nothing of the line was run"), "{why}");
+    assert!(fails(json!({ "command": line, "background": true })).is_some());
+    for input in [
+        json!({ "command": line, "outside_sandbox": true }),
+        json!({ "command": line, "writes": [".git"] }),
+        json!({ "command": "git add -A && git commit -m x" }),
+    ] {
+        assert_eq!(fails(input.clone()), None, "{input}");
+    }
+}
+
+#[test]
 fn t8_jobs_are_started_read_fed_and_ended() {
     let world = World::new();
     let input = json!({"command": "serve", "background": true});

@@ -13,6 +13,7 @@ mod compiled;
 mod decide;
 mod offer;
 mod parse;
+mod subjects;
 #[cfg(test)]
 mod tests;
 
@@ -21,8 +22,9 @@ pub(crate) use decide::{WRITERS, resolve_path, resolve_word};
 pub(in crate::governance) use offer::can_offer_act;
 
 use super::shell::ShellWord;
-use compiled::CompiledPatterns;
+use compiled::{CompiledPatterns, WhichRules};
 use parse::{RuleKind, RulePathPattern};
+use subjects::{RulePlaces, RuleSubject};
 
 /// Longest text of a rule, in characters.
 pub const RULE_CHARS_MAX: usize = 2_000;
@@ -320,7 +322,10 @@ impl schemars::JsonSchema for Rule {
 pub struct RuleSet {
     context: RuleContext,
     rules: Arc<Vec<Rule>>,
-    compiled: OnceLock<Arc<CompiledPatterns>>,
+    places: Arc<RulePlaces>,
+    // Copies share what is compiled, whichever of them needs it first: the gate has one, and so has the workspace.
+    forbidding: Arc<OnceLock<CompiledPatterns>>,
+    allowing: Arc<OnceLock<CompiledPatterns>>,
 }
 
 /// What was compiled of the rules is left out: it says nothing about the set, only whether it was used.
@@ -366,7 +371,7 @@ impl From<RuleSetRecord> for RuleSet {
 impl RuleSet {
     /// A set without rules.
     pub fn new(context: RuleContext) -> RuleSet {
-        RuleSet { context, rules: Arc::default(), compiled: OnceLock::new() }
+        RuleSet { context, ..RuleSet::default() }
     }
     /// Workspace, home and own folders that paths in the rules are relative to.
     pub fn context(&self) -> &RuleContext {
@@ -376,7 +381,8 @@ impl RuleSet {
     #[must_use]
     pub fn without_added_folders(&self) -> RuleSet {
         let context = RuleContext { added_folders: Vec::new(), ..self.context.clone() };
-        RuleSet { context, rules: self.rules.clone(), compiled: OnceLock::new() }
+        let (rules, places) = (self.rules.clone(), self.places.clone());
+        RuleSet { context, rules, places, ..RuleSet::default() }
     }
     /// Understands `text` for this set's workspace and home. Does not add it.
     ///
@@ -403,10 +409,18 @@ impl RuleSet {
     /// Adds rules.
     pub fn extend(&mut self, more: impl IntoIterator<Item = Rule>) {
         let rules = Arc::make_mut(&mut self.rules);
+        let old = rules.len();
         rules.extend(more);
+        for rule in rules[old..].iter().filter(|rule| matches!(rule.kind, RuleKind::Path { .. })) {
+            // Rules that allow stand behind those that forbid, and do not move them.
+            self.allowing = Arc::default();
+            if WhichRules::of_rule(rule) == WhichRules::Forbidding {
+                self.forbidding = Arc::default();
+            }
+        }
         rules.sort_by(|a, b| a.key().cmp(&b.key()));
         rules.dedup();
-        self.compiled = OnceLock::new();
+        self.places = Arc::new(RulePlaces::of_rules(rules));
     }
     /// The rules, strongest first.
     pub fn iter(&self) -> impl Iterator<Item = &Rule> {
@@ -448,7 +462,18 @@ impl RuleSet {
             })
             .collect()
     }
-    fn compiled_patterns(&self) -> &CompiledPatterns {
-        self.compiled.get_or_init(|| Arc::new(CompiledPatterns::new(&self.rules, &self.context)))
+    /// Those about `subject`, strongest first.
+    fn rules_about(&self, subject: RuleSubject) -> impl Iterator<Item = &Rule> {
+        self.places.places_about(subject).iter().map(move |place| &self.rules[*place])
+    }
+    fn compiled_patterns(&self, side: WhichRules) -> &CompiledPatterns {
+        let compiled = match side {
+            WhichRules::Forbidding => &self.forbidding,
+            WhichRules::Allowing => &self.allowing,
+        };
+        compiled.get_or_init(|| {
+            let rules = self.rules_about(RuleSubject::Path);
+            CompiledPatterns::new(side, rules, &self.context)
+        })
     }
 }

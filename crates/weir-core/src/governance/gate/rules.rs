@@ -1,12 +1,14 @@
 //! The rules of people and, where they are silent, the permission mode (C3).
 
-use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, acts, quote_model_text};
+use super::{
+    Gate, GateContext, GateName, GateOpinion, JudgedCall, Verdict, acts, quote_model_text,
+};
 use crate::governance::rules::{EffectPresence, Rule, RuleSet, Ruling};
 use crate::governance::shell::{self, ReadCommand};
 use crate::profile::PermissionMode;
 use crate::tool::{
-    ActEffect, ActKind, CommandEffect, Effects, HostEffect, PathAccess, PathEffect, PathPlace,
-    QueryEffect, SendEffect,
+    ActEffect, ActKind, CommandEffect, HostEffect, PathAccess, PathEffect, PathPlace, QueryEffect,
+    SendEffect,
 };
 
 pub(super) struct RulesGate;
@@ -15,9 +17,9 @@ impl Gate for RulesGate {
     fn name(&self) -> GateName {
         GateName::Rules
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let effects = &call.inspection.effects;
-        let items = effect_items(call.tool, effects);
+        let items = effect_items(call);
         let nothing = items.is_empty() && effects.spawns.is_none() && effects.samples.is_none();
         let touches = if nothing { EffectPresence::Nothing } else { EffectPresence::Something };
         let tool = context.rules.rule_tool(call.tool, touches);
@@ -65,7 +67,8 @@ enum EffectItem<'a> {
     Path(&'a PathEffect),
     /// A change that no path effect announced.
     Change(&'a str),
-    Command(&'a CommandEffect),
+    /// A command, and its line taken apart.
+    Command(&'a CommandEffect, &'a ReadCommand),
     /// A request, and whether it only reads.
     Host(&'a HostEffect, RequestUse),
     Send(&'a SendEffect),
@@ -75,13 +78,12 @@ enum EffectItem<'a> {
     Unknown(&'a str),
 }
 
-fn effect_items<'a>(tool: &'a str, effects: &'a Effects) -> Vec<EffectItem<'a>> {
+fn effect_items<'a>(call: &'a JudgedCall<'_>) -> Vec<EffectItem<'a>> {
+    let (tool, effects) = (call.tool, &call.inspection.effects);
     let mut items: Vec<EffectItem<'_>> = effects.paths.iter().map(EffectItem::Path).collect();
-    let announced =
-        |path: &str| effects.paths.iter().any(|p| p.access.is_write() && p.path == path);
-    let changes = effects.changes.iter().filter(|change| !announced(&change.path));
+    let changes = effects.unannounced_changes().into_iter();
     items.extend(changes.map(|change| EffectItem::Change(&change.path)));
-    items.extend(effects.commands.iter().map(EffectItem::Command));
+    items.extend(call.read_commands().map(|(command, read)| EffectItem::Command(command, read)));
     items.extend(effects.hosts.iter().map(|host| {
         let reads = if effects.only_reads(host) { RequestUse::Read } else { RequestUse::Send };
         EffectItem::Host(host, reads)
@@ -95,10 +97,10 @@ fn effect_items<'a>(tool: &'a str, effects: &'a Effects) -> Vec<EffectItem<'a>> 
 }
 
 impl EffectItem<'_> {
-    /// The command line, if it is one: read once for all that is asked about it here.
-    fn read_command(&self) -> Option<ReadCommand> {
+    /// Why it could run something that stands nowhere in it, if so.
+    fn opaque_reason(&self) -> Option<&'static str> {
         match self {
-            EffectItem::Command(command) => Some(ReadCommand::from_text(&command.command)),
+            EffectItem::Command(_, read) => read.reach.opaque,
             EffectItem::Path(_)
             | EffectItem::Change(_)
             | EffectItem::Host(..)
@@ -108,16 +110,13 @@ impl EffectItem<'_> {
         }
     }
 
-    fn ruling<'a>(&self, read: Option<&ReadCommand>, rules: &'a RuleSet) -> Ruling<'a> {
+    fn ruling<'a>(&self, rules: &'a RuleSet) -> Ruling<'a> {
         match self {
             EffectItem::Path(path) => rules.rule_path(path),
             EffectItem::Change(path) => {
                 rules.rule_path_use(path, crate::governance::rules::PathUse::Write)
             }
-            EffectItem::Command(command) => match read {
-                Some(read) => rules.rule_read_command(command, read),
-                None => rules.rule_command(command),
-            },
+            EffectItem::Command(command, read) => rules.rule_read_command(command, read),
             EffectItem::Host(host, _) => rules.rule_host(host),
             EffectItem::Send(send) => rules.rule_send(send),
             EffectItem::Act(tool, act) => rules.rule_act(tool, act),
@@ -126,19 +125,14 @@ impl EffectItem<'_> {
     }
 
     /// What the mode says where no rule speaks, and whether an allow rule may lift it.
-    fn mode_verdict(
-        &self,
-        read: Option<&ReadCommand>,
-        mode: PermissionMode,
-        rules: &RuleSet,
-    ) -> (Verdict, RuleLift) {
+    fn mode_verdict(&self, mode: PermissionMode, rules: &RuleSet) -> (Verdict, RuleLift) {
         use PermissionMode::{Ask, AutoEdit, Full, Plan};
         use Verdict::{Allow, Deny};
         let reads = match self {
             EffectItem::Path(path) => !path.access.is_write(),
             EffectItem::Host(_, request) => *request == RequestUse::Read,
             EffectItem::Change(_)
-            | EffectItem::Command(_)
+            | EffectItem::Command(..)
             | EffectItem::Send(_)
             | EffectItem::Act(..)
             | EffectItem::Unknown(_) => false,
@@ -148,22 +142,22 @@ impl EffectItem<'_> {
             EffectItem::Change(path) => {
                 !path.starts_with('/') || rules.context().below_added_folder(path).is_some()
             }
-            EffectItem::Command(_)
+            EffectItem::Command(..)
             | EffectItem::Host(..)
             | EffectItem::Send(_)
             | EffectItem::Act(..)
             | EffectItem::Unknown(_) => false,
         };
-        if let EffectItem::Command(command) = self
+        if let EffectItem::Command(command, _) = self
             && mode == AutoEdit
             && command.reaches_own_jobs_only()
         {
             return (Allow, RuleLift::ByRule);
         }
-        if let EffectItem::Command(command) = self
+        if let EffectItem::Command(command, read) = self
             && !command.has_network()
         {
-            let reads_only = || read.is_some_and(|read| shell::reads_only(&read.line, true));
+            let reads_only = || shell::reads_only(&read.line, true);
             match mode {
                 // What the sandbox takes every writable place from only reads.
                 Plan if command.read_only => return (Allow, RuleLift::Never),
@@ -202,7 +196,7 @@ impl EffectItem<'_> {
                 format!("{verb} {}{place}", quote_model_text(path))
             }
             EffectItem::Change(path) => format!("changing {}", quote_model_text(path)),
-            EffectItem::Command(command) => {
+            EffectItem::Command(command, _) => {
                 format!("running `{}`", quote_model_text(&command.command))
             }
             EffectItem::Host(host, _) => {
@@ -246,7 +240,7 @@ fn stays_with_person(item: &EffectItem<'_>, context: &GateContext<'_>) -> bool {
         },
         EffectItem::Path(_)
         | EffectItem::Change(_)
-        | EffectItem::Command(_)
+        | EffectItem::Command(..)
         | EffectItem::Host(..)
         | EffectItem::Unknown(_) => false,
     }
@@ -303,8 +297,7 @@ impl RulesGate {
         allowed: bool,
         context: &GateContext<'_>,
     ) -> Option<GateOpinion> {
-        let read = item.read_command();
-        let ruling = item.ruling(read.as_ref(), context.rules);
+        let ruling = item.ruling(context.rules);
         match ruling {
             Ruling::Deny(rule) => {
                 return Some(self.by_rule(Verdict::Deny, rule, &item.describe_effect()));
@@ -315,17 +308,17 @@ impl RulesGate {
             Ruling::Allow(_) | Ruling::Silent => {}
         }
         let lifted = allowed || matches!(ruling, Ruling::Allow(_));
-        let (verdict, lift) = item.mode_verdict(read.as_ref(), context.mode, context.rules);
+        let (verdict, lift) = item.mode_verdict(context.mode, context.rules);
         let by_mode = match verdict {
             Verdict::Allow => None,
             Verdict::Ask | Verdict::Deny if lifted && lift == RuleLift::ByRule => None,
             Verdict::Ask | Verdict::Deny => Some(self.by_mode(item, verdict, context.mode)),
         };
         let is_denied = by_mode.as_ref().is_some_and(|opinion| opinion.verdict == Verdict::Deny);
-        let opaque = read.filter(|_| !is_denied).and_then(|read| {
-            let why = read.reach.opaque?;
-            self.judge_opaque_command(item, why, &ruling, context.rules)
-        });
+        let opaque = item
+            .opaque_reason()
+            .filter(|_| !is_denied)
+            .and_then(|why| self.judge_opaque_command(item, why, &ruling, context.rules));
         opaque.or(by_mode)
     }
 
@@ -337,7 +330,7 @@ impl RulesGate {
     ) -> GateOpinion {
         let what = item.describe_effect();
         let reason = match (verdict, item) {
-            (Verdict::Deny, EffectItem::Command(_)) => format!(
+            (Verdict::Deny, EffectItem::Command(..)) => format!(
                 "The mode plan changes nothing, and a command cannot be kept from changing things \
                  here: {what} is refused. Use the tools that read and search."
             ),
@@ -369,7 +362,7 @@ impl RulesGate {
         ruling: &Ruling<'_>,
         rules: &RuleSet,
     ) -> Option<GateOpinion> {
-        let EffectItem::Command(command) = item else {
+        let EffectItem::Command(command, _) = item else {
             return None;
         };
         let rule = rules.denies_commands()?;

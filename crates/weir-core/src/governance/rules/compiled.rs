@@ -1,5 +1,6 @@
-//! The patterns of a set, compiled once, so that a call is judged in microseconds (Q12). What a
-//! match means is decided elsewhere.
+//! The patterns of a set, compiled once, so that a call is judged in microseconds (Q12). They name a rule by its
+//! place among the rules about paths, which no other rule that is added moves: what a lease allows of a command
+//! leaves them as they are. What a match means is decided elsewhere.
 
 use globset::{Candidate, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -44,7 +45,7 @@ impl PatternSpace {
 
 /// The patterns of the rules that forbid, or of those that allow.
 #[derive(Debug, Default)]
-struct SidePatterns {
+pub(super) struct CompiledPatterns {
     /// Compared with paths relative to the workspace.
     relative: PatternSpace,
     /// Compared with absolute paths.
@@ -53,13 +54,6 @@ struct SidePatterns {
     outside: PatternSpace,
     /// Rules for every path.
     all: Vec<usize>,
-}
-
-/// All path patterns of a set.
-#[derive(Debug, Default)]
-pub(super) struct CompiledPatterns {
-    forbidding: SidePatterns,
-    allowing: SidePatterns,
 }
 
 /// The patterns of one rule.
@@ -141,64 +135,56 @@ pub(super) fn check_patterns(rule: &Rule, context: &RuleContext) -> Result<(), S
 }
 
 impl CompiledPatterns {
-    pub(super) fn new(rules: &[Rule], context: &RuleContext) -> CompiledPatterns {
-        let side = |forbids: bool| {
-            let numbered = rules.iter().enumerate();
-            let chosen = numbered.filter(|(_, r)| (r.action != RuleAction::Allow) == forbids);
-            let mut side = SidePatterns::default();
-            let (mut relative, mut absolute, mut outside) = (Vec::new(), Vec::new(), Vec::new());
-            let mut broken = Vec::new();
-            for (index, rule) in chosen {
-                if forbids
-                    && matches!(rule.kind, RuleKind::Path { pattern: RulePathPattern::All, .. })
-                {
-                    side.all.push(index);
-                    continue;
-                }
-                let patterns = rule_globs(rule, context);
-                for (texts, space) in [
-                    (patterns.relative, &mut relative),
-                    (patterns.absolute, &mut absolute),
-                    (patterns.outside, &mut outside),
-                ] {
-                    for text in texts {
-                        match compile_glob(&text) {
-                            Ok(glob) => space.push((glob, index)),
-                            Err(_) => broken.push(index),
-                        }
+    /// The patterns of one side of `rules`, which are those about paths, strongest first.
+    pub(super) fn new<'a>(
+        side: WhichRules,
+        rules: impl Iterator<Item = &'a Rule>,
+        context: &RuleContext,
+    ) -> CompiledPatterns {
+        let forbids = side == WhichRules::Forbidding;
+        let chosen = rules.enumerate().filter(|(_, rule)| WhichRules::of_rule(rule) == side);
+        let mut compiled = CompiledPatterns::default();
+        let (mut relative, mut absolute, mut outside) = (Vec::new(), Vec::new(), Vec::new());
+        let mut broken = Vec::new();
+        for (index, rule) in chosen {
+            if forbids && matches!(rule.kind, RuleKind::Path { pattern: RulePathPattern::All, .. })
+            {
+                compiled.all.push(index);
+                continue;
+            }
+            let patterns = rule_globs(rule, context);
+            for (texts, space) in [
+                (patterns.relative, &mut relative),
+                (patterns.absolute, &mut absolute),
+                (patterns.outside, &mut outside),
+            ] {
+                for text in texts {
+                    match compile_glob(&text) {
+                        Ok(glob) => space.push((glob, index)),
+                        Err(_) => broken.push(index),
                     }
                 }
             }
-            side.relative = PatternSpace::new(relative, &mut broken);
-            side.absolute = PatternSpace::new(absolute, &mut broken);
-            side.outside = PatternSpace::new(outside, &mut broken);
-            // What cannot be compiled forbids everything rather than nothing.
-            if forbids {
-                side.all.extend(broken);
-            }
-            side
-        };
-        CompiledPatterns { forbidding: side(true), allowing: side(false) }
+        }
+        compiled.relative = PatternSpace::new(relative, &mut broken);
+        compiled.absolute = PatternSpace::new(absolute, &mut broken);
+        compiled.outside = PatternSpace::new(outside, &mut broken);
+        // What cannot be compiled forbids everything rather than nothing.
+        if forbids {
+            compiled.all.extend(broken);
+        }
+        compiled
     }
 
-    /// The rules of one side whose pattern matches a path, as places in the set. `relative` is
-    /// absent for paths outside the workspace.
-    pub(super) fn matching_rules(
-        &self,
-        side: WhichRules,
-        relative: Option<&str>,
-        absolute: &str,
-    ) -> Vec<usize> {
-        let side = match side {
-            WhichRules::Forbidding => &self.forbidding,
-            WhichRules::Allowing => &self.allowing,
-        };
-        let mut found: Vec<usize> = side.all.clone();
+    /// The rules whose pattern matches a path, as places among those about paths. `relative` is absent for
+    /// paths outside the workspace.
+    pub(super) fn matching_rules(&self, relative: Option<&str>, absolute: &str) -> Vec<usize> {
+        let mut found: Vec<usize> = self.all.clone();
         match relative {
-            Some(path) => side.relative.push_matches(path, &mut found),
-            None => side.outside.push_matches(absolute, &mut found),
+            Some(path) => self.relative.push_matches(path, &mut found),
+            None => self.outside.push_matches(absolute, &mut found),
         }
-        side.absolute.push_matches(absolute, &mut found);
+        self.absolute.push_matches(absolute, &mut found);
         found.sort_unstable();
         found.dedup();
         found
@@ -210,4 +196,13 @@ impl CompiledPatterns {
 pub(super) enum WhichRules {
     Forbidding,
     Allowing,
+}
+
+impl WhichRules {
+    pub(super) fn of_rule(rule: &Rule) -> WhichRules {
+        match rule.action {
+            RuleAction::Deny | RuleAction::Ask => WhichRules::Forbidding,
+            RuleAction::Allow => WhichRules::Allowing,
+        }
+    }
 }

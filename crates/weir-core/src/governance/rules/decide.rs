@@ -2,9 +2,10 @@
 
 use super::compiled::WhichRules;
 use super::parse::{HostPattern, MailPattern, RuleKind, RulePathPattern, ShellPattern};
+use super::subjects::RuleSubject;
 use super::{Rule, RuleAction, RuleContext, RuleSet};
 use crate::governance::shell::{
-    self, CommandLine, CommandPart, CommandReach, ReadCommand, ShellWord,
+    self, CommandLine, CommandPart, CommandReach, ReadCommand, Redirection, ShellWord,
 };
 use crate::tool::{
     ActEffect, ActKind, CommandEffect, ControlArgument, HostEffect, PathAccess, PathEffect,
@@ -82,7 +83,7 @@ impl RuleSet {
     /// The rules about a tool as a whole: its bare name, `Mcp(…)`, and `*` when the call
     /// `touches` anything.
     pub fn rule_tool(&self, tool: &str, touches: EffectPresence) -> Ruling<'_> {
-        self.strongest_matching(|rule| match &rule.kind {
+        self.strongest_matching(RuleSubject::Tool, |rule| match &rule.kind {
             RuleKind::Everything => touches == EffectPresence::Something,
             RuleKind::Tool(name) => name == tool,
             RuleKind::Mcp { arguments, .. } => arguments.is_empty() && rule.names_tool(tool),
@@ -97,7 +98,7 @@ impl RuleSet {
     /// The rules about a server's questions to the model, which stand under the name `tool` (R3). A rule about
     /// all tools of a server says nothing of them.
     pub fn rule_sampling(&self, tool: &str) -> Ruling<'_> {
-        self.strongest_matching(|rule| match &rule.kind {
+        self.strongest_matching(RuleSubject::Tool, |rule| match &rule.kind {
             RuleKind::Everything => true,
             RuleKind::Tool(name) => name == tool,
             RuleKind::Mcp { tool: named, arguments, .. } => {
@@ -116,7 +117,7 @@ impl RuleSet {
     /// argument that says what is done, and that is neither a commitment nor a right. Deleting for good
     /// it allows of a tool that it names.
     pub fn rule_act(&self, tool: &str, act: &ActEffect) -> Ruling<'_> {
-        self.strongest_matching(|rule| {
+        self.strongest_matching(RuleSubject::Tool, |rule| {
             let Some((its_tool, arguments)) = rule.tool_arguments(tool) else { return false };
             if rule.action != RuleAction::Allow {
                 let said = || act.control.iter().chain(&act.choices);
@@ -136,7 +137,7 @@ impl RuleSet {
     /// The rules that name arguments of a tool of which nobody knows which of its arguments say what it
     /// does, or whose effects do not tell them: they forbid whatever the arguments are, and allow nothing.
     pub fn rule_undeclared(&self, tool: &str) -> Ruling<'_> {
-        self.strongest_matching(|rule| {
+        self.strongest_matching(RuleSubject::Tool, |rule| {
             rule.action != RuleAction::Allow && rule.tool_arguments(tool).is_some()
         })
     }
@@ -146,7 +147,7 @@ impl RuleSet {
         let says = |one: &ControlArgument| {
             query.words.iter().any(|word| word.trim().to_lowercase() == one.value.to_lowercase())
         };
-        self.strongest_matching(|rule| {
+        self.strongest_matching(RuleSubject::Tool, |rule| {
             let arguments = rule.tool_arguments(tool);
             rule.action != RuleAction::Allow
                 && arguments.is_some_and(|(_, arguments)| arguments.iter().all(says))
@@ -156,6 +157,7 @@ impl RuleSet {
     /// The rules about spawning an agent.
     pub fn rule_agent(&self, agent: &str) -> Ruling<'_> {
         self.strongest_matching(
+            RuleSubject::Agent,
             |rule| matches!(&rule.kind, RuleKind::Agent(n) if n == "*" || n == agent),
         )
     }
@@ -164,14 +166,15 @@ impl RuleSet {
     pub fn rule_host(&self, effect: &HostEffect) -> Ruling<'_> {
         let host = effect.host.trim_end_matches('.');
         let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
+        let address: Option<core::net::IpAddr> = bare.parse().ok();
         let below = |domain: &str| {
             host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.') && rest.len() > 1)
         };
-        self.strongest_matching(|rule| match &rule.kind {
+        self.strongest_matching(RuleSubject::Host, |rule| match &rule.kind {
             RuleKind::Web(HostPattern::All) => true,
             RuleKind::Web(HostPattern::Domain(domain)) => host == domain || below(domain),
             RuleKind::Web(HostPattern::Below(domain)) => below(domain),
-            RuleKind::Web(HostPattern::Address(address)) => bare.parse() == Ok(*address),
+            RuleKind::Web(HostPattern::Address(named)) => address == Some(*named),
             RuleKind::Everything
             | RuleKind::Tool(_)
             | RuleKind::Path { .. }
@@ -186,7 +189,7 @@ impl RuleSet {
     pub fn rule_send(&self, effect: &SendEffect) -> Ruling<'_> {
         let recipient = effect.recipient.to_ascii_lowercase();
         let domain = recipient.rsplit_once('@').map(|(_, domain)| domain);
-        self.strongest_matching(|rule| match &rule.kind {
+        self.strongest_matching(RuleSubject::Recipient, |rule| match &rule.kind {
             RuleKind::Mail(_) if effect.by != MAIL => false,
             RuleKind::Mail(MailPattern::All) => true,
             RuleKind::Mail(MailPattern::Address(address)) => *address == recipient,
@@ -250,8 +253,9 @@ impl RuleSet {
         };
         let relative = (*place == PathPlace::Inside && !path.starts_with('/')).then_some(relative);
         let about = |side: WhichRules| {
-            let hits = self.compiled_patterns().matching_rules(side, relative, absolute);
-            let rules = hits.into_iter().map(|i| &self.rules[i]);
+            let hits = self.compiled_patterns(side).matching_rules(relative, absolute);
+            let places = self.places.places_about(RuleSubject::Path);
+            let rules = hits.into_iter().map(|hit| &self.rules[places[hit]]);
             // Permission to move is permission to edit; a prohibition of either use forbids it.
             strongest_ruling(rules.filter(|rule| match (&rule.kind, side) {
                 (RuleKind::Path { edits, .. }, WhichRules::Allowing) => {
@@ -272,7 +276,7 @@ impl RuleSet {
     /// A deny rule for edits whose pattern is anchored below `folder`.
     fn deny_below(&self, folder: &str) -> Option<&Rule> {
         let root = matches!(folder, "" | ".");
-        self.rules.iter().find(|rule| match &rule.kind {
+        self.rules_about(RuleSubject::Path).find(|rule| match &rule.kind {
             RuleKind::Path { edits: true, pattern: RulePathPattern::Anchored(text) }
                 if rule.action == RuleAction::Deny =>
             {
@@ -311,14 +315,16 @@ impl RuleSet {
         read: &ReadCommand,
     ) -> Ruling<'_> {
         let ReadCommand { line, reach } = read;
-        let forbidding = strongest_ruling(self.rules.iter().filter(|rule| match rule.action {
-            RuleAction::Deny | RuleAction::Ask => forbids_command(rule, effect, line, reach),
+        let commands: Vec<&[ShellWord]> = reach.commands().collect();
+        let about = self.rules_about(RuleSubject::Command);
+        let forbidding = strongest_ruling(about.filter(|rule| match rule.action {
+            RuleAction::Deny | RuleAction::Ask => forbids_command(rule, effect, line, &commands),
             RuleAction::Allow => false,
         }));
         if matches!(forbidding, Ruling::Deny(_)) {
             return forbidding;
         }
-        let named = self.rule_named_paths(effect, reach);
+        let named = self.rule_named_paths(effect, reach, &commands);
         match (forbidding, named) {
             (_, Ruling::Deny(rule)) => Ruling::Deny(rule),
             (Ruling::Ask(rule), _) | (_, Ruling::Ask(rule)) => Ruling::Ask(rule),
@@ -329,9 +335,7 @@ impl RuleSet {
     /// Whether some deny rule is about single commands: then what a computed command would run
     /// cannot be left to the mode.
     pub fn denies_commands(&self) -> Option<&Rule> {
-        self.rules
-            .iter()
-            .find(|rule| rule.action == RuleAction::Deny && matches!(rule.kind, RuleKind::Shell(_)))
+        self.rules_about(RuleSubject::Command).find(|rule| rule.action == RuleAction::Deny)
     }
 
     /// A deny rule for commands whose words stand in this text in their order, wherever: in a command
@@ -347,7 +351,7 @@ impl RuleSet {
             !wanted.is_empty()
                 && wanted.iter().all(|one| words.any(|word| word == trim_punctuation(one)))
         };
-        self.rules.iter().find(|rule| {
+        self.rules_about(RuleSubject::Command).find(|rule| {
             rule.action == RuleAction::Deny
                 && match &rule.kind {
                     RuleKind::Shell(ShellPattern::Prefix(words)) => stand(words),
@@ -359,16 +363,21 @@ impl RuleSet {
         })
     }
 
-    /// Deny and ask rules for paths, applied to the paths that a command names.
-    fn rule_named_paths(&self, effect: &CommandEffect, reach: &CommandReach) -> Ruling<'_> {
-        let about_paths = |rule: &Rule| {
-            rule.action != RuleAction::Allow && matches!(rule.kind, RuleKind::Path { .. })
-        };
-        if !self.rules.iter().any(about_paths) {
+    /// Deny and ask rules for paths, applied to the paths that a command names. `commands`: those of `reach`.
+    fn rule_named_paths(
+        &self,
+        effect: &CommandEffect,
+        reach: &CommandReach,
+        commands: &[&[ShellWord]],
+    ) -> Ruling<'_> {
+        if self.rules_about(RuleSubject::Path).all(|rule| rule.action == RuleAction::Allow) {
             return Ruling::Silent;
         }
         let mut found = Ruling::Silent;
         let mut consider = |word: &str, path_use: PathUse| {
+            if matches!(found, Ruling::Deny(_)) {
+                return;
+            }
             for resolved in resolve_word(self, &effect.cwd, word) {
                 let place = if resolved.inside { PathPlace::Inside } else { PathPlace::Outside };
                 let only = Some(WhichRules::Forbidding);
@@ -381,7 +390,7 @@ impl RuleSet {
                 }
             }
         };
-        for words in reach.commands() {
+        for words in commands {
             let writes = WRITERS.contains(&shell::head_name(&words[0]));
             // A bare option names no path.
             let names =
@@ -404,7 +413,10 @@ impl RuleSet {
     }
 
     fn allow_command(&self, effect: &CommandEffect, line: &CommandLine) -> Ruling<'_> {
-        let allow = || self.rules.iter().filter(|rule| rule.action == RuleAction::Allow);
+        let allow = || {
+            let about = self.rules_about(RuleSubject::Command);
+            about.filter(|rule| rule.action == RuleAction::Allow)
+        };
         let all = allow().find(|r| matches!(&r.kind, RuleKind::Shell(ShellPattern::All)));
         if let Some(rule) = all {
             return Ruling::Allow(vec![rule]);
@@ -438,7 +450,7 @@ impl RuleSet {
             matches!(name, Some("cd" | "pushd" | "popd"))
         });
         let mut used = Vec::new();
-        for part in &line.parts {
+        for (at, part) in line.parts.iter().enumerate() {
             let stays =
                 part.redirections.iter().filter(|r| r.is_file()).all(|redirection| {
                     self.target_is_inside(&effect.cwd, &redirection.target, moves)
@@ -446,7 +458,11 @@ impl RuleSet {
             if !stays || (!confined && !part.is_settled()) {
                 return Ruling::Silent;
             }
-            let ruled = allow().find(|rule| allows_part(rule, part, &self.context));
+            // What feeds `>(bash)` stands behind it.
+            let may_be_fed = (at > 0 && line.pipes) || line.substitution;
+            let fed = may_be_fed && shell::runs_its_input(part);
+            let forms = written_forms(part);
+            let ruled = allow().find(|rule| allows_part(rule, part, forms, fed, &self.context));
             match ruled {
                 Some(rule) => used.push(rule),
                 None if shell::is_reader(part, confined)
@@ -489,8 +505,13 @@ impl RuleSet {
             })
     }
 
-    fn strongest_matching<'a>(&'a self, matches: impl Fn(&Rule) -> bool) -> Ruling<'a> {
-        strongest_ruling(self.rules.iter().filter(|rule| matches(rule)))
+    /// The strongest of those about `subject` that match: no other may.
+    fn strongest_matching<'a>(
+        &'a self,
+        subject: RuleSubject,
+        matches: impl Fn(&Rule) -> bool,
+    ) -> Ruling<'a> {
+        strongest_ruling(self.rules_about(subject).filter(|rule| matches(rule)))
     }
 }
 
@@ -516,12 +537,29 @@ fn strongest_ruling<'a>(rules: impl Iterator<Item = &'a Rule>) -> Ruling<'a> {
     if allowing.is_empty() { Ruling::Silent } else { Ruling::Allow(allowing) }
 }
 
-/// Whether an allow rule matches one part, precisely: as it is, or without what only sets its
-/// circumstances.
-fn allows_part(rule: &Rule, part: &CommandPart, context: &RuleContext) -> bool {
+/// The words of one part that an allow rule is compared with: as they are, and without what only sets
+/// their circumstances.
+fn written_forms(part: &CommandPart) -> [Option<&[ShellWord]>; 2] {
     let words = part.assignments.is_empty().then_some(part.words.as_slice());
-    let texts = [words, shell::unwrap_command(part)];
-    texts.into_iter().flatten().any(|words| allows_words(rule, words, part, context))
+    // What nothing was taken off is compared once.
+    let is_other = |inner: &&[ShellWord]| words.is_none_or(|words| words.len() != inner.len());
+    [words, shell::unwrap_command(part).filter(is_other)]
+}
+
+/// Whether an allow rule matches one part, precisely, in one of its forms.
+/// `fed`: it runs what another command prints.
+fn allows_part(
+    rule: &Rule,
+    part: &CommandPart,
+    forms: [Option<&[ShellWord]>; 2],
+    fed: bool,
+    context: &RuleContext,
+) -> bool {
+    // Who agreed to exactly this command agreed to none that it is told elsewhere.
+    if fed && matches!(&rule.kind, RuleKind::Shell(ShellPattern::Exact { .. })) {
+        return false;
+    }
+    forms.into_iter().flatten().any(|words| allows_words(rule, words, part, context))
 }
 
 fn allows_words(
@@ -542,29 +580,34 @@ fn allows_words(
         RuleKind::Shell(ShellPattern::Exact { text, words: exact }) => {
             let same_words =
                 exact.as_ref().is_some_and(|exact| exact.len() == words.len() && begins(exact));
-            (same_words && part.redirections.iter().all(|r| !r.is_file())) || *text == part.raw
+            // A text that is put in says what is done as well as a word.
+            let is_told = |r: &Redirection| r.is_file() || r.operator.starts_with("<<");
+            // What a command is typed as ends before the text of its here-document.
+            let is_whole = part.redirections.iter().all(|r| r.body.is_none());
+            (same_words && !part.redirections.iter().any(is_told))
+                || (*text == part.raw && is_whole)
         }
         _ => false,
     }
 }
 
-/// Whether a deny or ask rule matches a command, as broadly as possible.
+/// Whether a deny or ask rule matches a command, as broadly as possible. `commands`: all that might run.
 fn forbids_command(
     rule: &Rule,
     effect: &CommandEffect,
     line: &CommandLine,
-    reach: &CommandReach,
+    commands: &[&[ShellWord]],
 ) -> bool {
     match &rule.kind {
         RuleKind::Shell(ShellPattern::All) => true,
         RuleKind::Shell(ShellPattern::Prefix(prefix)) => {
-            reach.commands().any(|words| begins_broadly(words, prefix).is_some())
+            commands.iter().any(|words| begins_broadly(words, prefix).is_some())
         }
         RuleKind::Shell(ShellPattern::Exact { text, words: exact }) => {
             effect.command.trim() == text
                 || line.parts.iter().any(|part| part.raw == *text)
                 || exact.as_ref().is_some_and(|exact| {
-                    reach.commands().any(|words| begins_broadly(words, exact) == Some(words.len()))
+                    commands.iter().any(|words| begins_broadly(words, exact) == Some(words.len()))
                 })
         }
         _ => false,

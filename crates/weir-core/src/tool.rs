@@ -8,7 +8,6 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::knowledge::recipe::{PlannedCall, Recipe};
 use crate::label::Label;
@@ -688,6 +687,17 @@ impl Effects {
             || self.spawns.as_ref().is_some_and(|spawn| spawn.writes)
             || self.paths.iter().any(|p| p.access.is_write())
             || self.hosts.iter().any(|host| !self.only_reads(host))
+    }
+
+    /// The planned changes of what no path is said to be written.
+    pub(crate) fn unannounced_changes(&self) -> Vec<&PlannedChange> {
+        if self.changes.is_empty() {
+            return Vec::new();
+        }
+        let written = self.paths.iter().filter(|at| at.access.is_write());
+        let announced: BTreeSet<&str> = written.map(|at| at.path.as_str()).collect();
+        let changes = self.changes.iter();
+        changes.filter(|change| !announced.contains(change.path.as_str())).collect()
     }
 
     /// Whether this request only reads: by its method, or because it is a question that is declared

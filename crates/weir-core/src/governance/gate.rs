@@ -9,7 +9,9 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize};
 
 use crate::profile::LimitName;
+use crate::tool::CommandEffect;
 
+use super::shell::ReadCommand;
 use super::{CallFacts, GateContext, GateName, GateOpinion, Verdict};
 
 mod acts;
@@ -51,7 +53,38 @@ pub trait Gate: Sync {
     /// The word by which journals and people know it.
     fn name(&self) -> GateName;
     /// `None`: nothing against it. Never panics; what it cannot decide it denies.
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion>;
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion>;
+}
+
+/// A call before all gates: its facts, and what several gates make of them. That is made when the first of them
+/// asks, and kept for the others.
+#[derive(Debug)]
+pub struct JudgedCall<'a> {
+    facts: CallFacts<'a>,
+    commands: OnceCell<Vec<ReadCommand>>,
+}
+
+impl<'a> JudgedCall<'a> {
+    /// A call that no gate has looked at yet.
+    pub fn of_facts(facts: CallFacts<'a>) -> JudgedCall<'a> {
+        JudgedCall { facts, commands: OnceCell::new() }
+    }
+
+    /// The commands of the call, each with its line taken apart.
+    fn read_commands(&self) -> impl Iterator<Item = (&'a CommandEffect, &ReadCommand)> {
+        let effects = &self.facts.inspection.effects.commands;
+        let read = |command: &CommandEffect| ReadCommand::from_text(&command.command);
+        let commands = self.commands.get_or_init(|| effects.iter().map(read).collect());
+        effects.iter().zip(commands)
+    }
+}
+
+impl<'a> Deref for JudgedCall<'a> {
+    type Target = CallFacts<'a>;
+
+    fn deref(&self) -> &CallFacts<'a> {
+        &self.facts
+    }
 }
 
 /// All gates. Order changes wording, never safety: the strictest verdict wins.
@@ -164,7 +197,8 @@ pub fn judge_each(
     call: &CallFacts<'_>,
     context: &GateContext<'_>,
 ) -> Vec<(GateName, Option<GateOpinion>)> {
-    GATES.iter().map(|gate| (gate.name(), gate.judge(call, context))).collect()
+    let call = JudgedCall::of_facts(*call);
+    GATES.iter().map(|gate| (gate.name(), gate.judge(&call, context))).collect()
 }
 
 impl Judgement {
@@ -238,6 +272,11 @@ fn asking_opinion(gate: &dyn Gate, rule: Option<String>, reason: impl Into<Strin
 /// Text of a model in a sentence: one line, cut, control characters shown.
 fn quote_model_text(text: &str) -> String {
     const CHARS_MAX: usize = 200;
+    // Most texts stand as they are.
+    let stands = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'\'' | b'"' | b'\\');
+    if text.len() <= CHARS_MAX && text.bytes().all(stands) {
+        return text.to_owned();
+    }
     let mut out: String = text.chars().take(CHARS_MAX).flat_map(char::escape_debug).collect();
     if text.chars().nth(CHARS_MAX).is_some() {
         out.push('…');

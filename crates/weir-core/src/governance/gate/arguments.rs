@@ -1,6 +1,6 @@
 //! Refuses arguments that are not JSON or do not fit the tool's schema.
 
-use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, denying_opinion};
+use super::{Gate, GateContext, GateName, GateOpinion, JudgedCall, denying_opinion};
 
 pub(super) struct ArgumentsGate;
 
@@ -8,7 +8,7 @@ impl Gate for ArgumentsGate {
     fn name(&self) -> GateName {
         GateName::Arguments
     }
-    fn judge(&self, call: &CallFacts<'_>, _: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, _: &GateContext<'_>) -> Option<GateOpinion> {
         if let Some(message) = call.broken {
             return Some(denying_opinion(
                 self,

@@ -3,7 +3,8 @@
 //! question warns. Not here: what it may do, which the call shows.
 
 use super::{
-    CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, denying_opinion, quote_model_text,
+    Gate, GateContext, GateName, GateOpinion, JudgedCall, Verdict, denying_opinion,
+    quote_model_text,
 };
 use crate::profile::PermissionMode;
 
@@ -13,7 +14,7 @@ impl Gate for EnableGate {
     fn name(&self) -> GateName {
         GateName::Enable
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let enables = &call.inspection.effects.enables;
         let first = enables.first()?;
         let names: Vec<String> = enables

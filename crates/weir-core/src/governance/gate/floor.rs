@@ -7,7 +7,8 @@ use std::cell::OnceCell;
 use super::floor_keys::key_store;
 use super::floor_table::{FLOOR, FloorPattern, FloorRule};
 use super::{
-    CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, denying_opinion, quote_model_text,
+    Gate, GateContext, GateName, GateOpinion, JudgedCall, Verdict, denying_opinion,
+    quote_model_text,
 };
 use crate::governance::rules::{RuleSet, resolve_path, resolve_word};
 use crate::governance::shell::{self, CommandPart, ReadCommand, ShellWord};
@@ -19,17 +20,17 @@ impl Gate for FloorGate {
     fn name(&self) -> GateName {
         GateName::Floor
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let effects = &call.inspection.effects;
         if let Some(opinion) = effects.paths.iter().find_map(|p| self.judge_path(p, context.rules))
         {
             return Some(opinion);
         }
         let mut found: Option<GateOpinion> = None;
-        for command in &effects.commands {
+        for (command, read) in call.read_commands() {
             let scene = FloorCommand {
                 held_inside: is_held_inside(command, &effects.paths),
-                ..FloorCommand::new(command, context.rules)
+                ..FloorCommand::from_read(command, context.rules, read)
             };
             if let Some(why) = scene.unread_reason() {
                 found.get_or_insert_with(|| self.judge_unreadable(command, why));
@@ -139,7 +140,7 @@ fn reaches_programs(command: &CommandEffect) -> bool {
 pub(super) struct FloorCommand<'a> {
     pub(super) effect: &'a CommandEffect,
     pub(super) rules: &'a RuleSet,
-    pub(super) read: Cow<'a, ReadCommand>,
+    pub(super) read: &'a ReadCommand,
     /// Nothing outside the workspace can be changed by it, whatever its words come to.
     pub(super) held_inside: bool,
     /// Folder in which each part of what it reaches runs, as far as `cd` tells; `None`: nobody knows.
@@ -159,16 +160,11 @@ impl<'a> FloorCommand<'a> {
         self.read.reach.unread
     }
 
-    pub(super) fn new(effect: &'a CommandEffect, rules: &'a RuleSet) -> FloorCommand<'a> {
-        let read = ReadCommand::from_text(&effect.command);
-        FloorCommand::from_read(effect, rules, Cow::Owned(read))
-    }
-
-    /// The same where the command line was read already.
+    /// A command whose line was taken apart.
     pub(super) fn from_read(
         effect: &'a CommandEffect,
         rules: &'a RuleSet,
-        read: Cow<'a, ReadCommand>,
+        read: &'a ReadCommand,
     ) -> FloorCommand<'a> {
         let mut folder = Some(effect.cwd.clone());
         let mut folders = Vec::with_capacity(read.reach.parts.len());

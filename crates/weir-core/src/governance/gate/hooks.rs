@@ -2,7 +2,7 @@
 //! only narrow.
 
 use super::{
-    CallFacts, Gate, GateContext, GateName, GateOpinion, asking_opinion, denying_opinion,
+    Gate, GateContext, GateName, GateOpinion, JudgedCall, asking_opinion, denying_opinion,
     quote_model_text,
 };
 
@@ -12,7 +12,7 @@ impl Gate for HooksGate {
     fn name(&self) -> GateName {
         GateName::Hooks
     }
-    fn judge(&self, call: &CallFacts<'_>, _context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, _context: &GateContext<'_>) -> Option<GateOpinion> {
         let hooks = &call.inspection.hooks;
         let strictest = hooks.iter().find(|hook| hook.denies).or_else(|| hooks.first())?;
         let rule = Some(strictest.hook.clone());

@@ -2,8 +2,6 @@
 //! the same paths before they write them. Not here: what a program writes that does not say so; that is
 //! compared after the command, and under foreign words held by the sandbox.
 
-use std::borrow::Cow;
-
 use super::floor::FloorCommand;
 use super::git_settings::find_given_setting;
 use crate::governance::flow;
@@ -29,7 +27,7 @@ pub(super) fn find_written_path(
     read: &ReadCommand,
     rules: &RuleSet,
 ) -> Option<(String, &'static str)> {
-    let scene = FloorCommand::from_read(command, rules, Cow::Borrowed(read));
+    let scene = FloorCommand::from_read(command, rules, read);
     let inside = |folder: Option<&str>, text: &str| {
         resolve_path(rules, folder?, text).filter(|at| at.inside).map(|at| at.path)
     };

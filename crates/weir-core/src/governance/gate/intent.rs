@@ -1,7 +1,7 @@
 //! What a judge model thinks of the call (G3, optional). The engine asked it beforehand, its answer
 //! stands in the inspection. No usable answer is a no.
 
-use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, denying_opinion};
+use super::{Gate, GateContext, GateName, GateOpinion, JudgedCall, denying_opinion};
 use crate::tool::JudgeOpinion;
 
 pub(super) struct IntentGate;
@@ -10,7 +10,7 @@ impl Gate for IntentGate {
     fn name(&self) -> GateName {
         GateName::Intent
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         if !context.provenance.validates || !needs_judge(call) {
             return None;
         }
@@ -41,7 +41,7 @@ impl Gate for IntentGate {
 
 /// Whether the judge has to agree: to everything that changes something or leaves the machine, as
 /// far as the call can run at all.
-fn needs_judge(call: &CallFacts<'_>) -> bool {
+fn needs_judge(call: &JudgedCall<'_>) -> bool {
     let inspection = call.inspection;
     let runs = inspection.known && inspection.invalid.is_none() && call.broken.is_none();
     runs && (inspection.effects.changes_world() || !inspection.effects.hosts.is_empty())

@@ -1,7 +1,7 @@
 //! Refuses tools that do not exist, and names the nearest one that does.
 
 use super::{
-    CallFacts, Gate, GateContext, GateName, GateOpinion, denying_opinion, quote_model_text,
+    Gate, GateContext, GateName, GateOpinion, JudgedCall, denying_opinion, quote_model_text,
 };
 
 pub(super) struct KnownGate;
@@ -10,7 +10,7 @@ impl Gate for KnownGate {
     fn name(&self) -> GateName {
         GateName::Known
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         if call.inspection.known {
             return None;
         }

@@ -4,8 +4,11 @@
 //! person wrote or listed is found here. Modes and rules are the gate `rules`' business, except
 //! where the table lets a rule or lease of the person lift an ask.
 
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
+
 use super::{
-    CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, acts, instructing,
+    Gate, GateContext, GateName, GateOpinion, JudgedCall, Verdict, acts, instructing,
     quote_model_text,
 };
 use crate::governance::flow::{self, FlowCell, Sink};
@@ -16,8 +19,8 @@ use crate::ids::CallId;
 use crate::label::{Label, Taint};
 use crate::message::MessageBlock;
 use crate::tool::{
-    BrainEffect, CommandEffect, FeedEffect, HostEffect, PathEffect, PathPlace, QueryEffect,
-    SendEffect,
+    BrainEffect, CommandEffect, FeedEffect, FileState, HostEffect, PathEffect, PathPlace,
+    PlannedChange, QueryEffect, SendEffect,
 };
 
 pub(super) struct LabelsGate;
@@ -26,7 +29,7 @@ impl Gate for LabelsGate {
     fn name(&self) -> GateName {
         GateName::Labels
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let taint = context.provenance.call_taint();
         let mut strictest: Option<(FlowCell, EffectFlow)> = None;
         for flow in effect_flows(call, context) {
@@ -193,27 +196,34 @@ fn kept_text(sink: Sink, label: &Label) -> &'static str {
      there is read-only, and what is new is taken back. A file tool writes it, if a person agrees."
 }
 
-fn effect_flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<EffectFlow> {
+fn effect_flows(call: &JudgedCall<'_>, context: &GateContext<'_>) -> Vec<EffectFlow> {
     let (effects, rules) = (&call.inspection.effects, context.rules);
     // The person's word about the tool itself covers what the tool says it sends, or does not say.
-    let of_tool = rules.rule_tool(call.tool, EffectPresence::Something);
-    let covered = matches!(of_tool, Ruling::Allow(_));
+    let of_tool = LazyCell::new(|| rules.rule_tool(call.tool, EffectPresence::Something));
+    let covered = || matches!(*of_tool, Ruling::Allow(_));
     let mut flows = Vec::new();
     let by_git = |path: &str| effects.run_by_git.iter().any(|run| run == path);
     let by_git = |path: &str| by_git(path).then_some(flow::HOOKS);
-    flows.extend(effects.paths.iter().map(|path| of_path(path, by_git(&path.path), rules)));
-    let announced =
-        |path: &str| effects.paths.iter().any(|p| p.access.is_write() && p.path == path);
-    let changes = effects.changes.iter().filter(|change| !announced(&change.path));
-    flows.extend(changes.filter_map(|change| {
-        let why = flow::instructing_reason(&change.path).or_else(|| by_git(&change.path))?;
+    let is_link = |change: &PlannedChange| matches!(change.after, FileState::Link { .. });
+    let links = effects.changes.iter().filter(|change| is_link(change));
+    let links: BTreeSet<&str> = links.map(|change| change.path.as_str()).collect();
+    flows.extend(effects.paths.iter().map(|path| {
+        let whole =
+            path.recursive || path.place != PathPlace::Inside || links.contains(path.path.as_str());
+        of_path(path, whole, by_git(&path.path), rules)
+    }));
+    flows.extend(effects.unannounced_changes().into_iter().filter_map(|change| {
+        let why = match is_link(change) {
+            true => flow::instructs_below(&change.path, None),
+            false => flow::instructing_reason(&change.path),
+        };
+        let why = why.or_else(|| by_git(&change.path))?;
         let what = format!("writing {} ({why})", quote_model_text(&change.path));
         Some(EffectFlow::plain(Sink::WriteInstruction, what, false))
     }));
-    let read: Vec<ReadCommand> =
-        effects.commands.iter().map(|command| ReadCommand::from_text(&command.command)).collect();
-    let commands = || effects.commands.iter().zip(&read);
-    flows.extend(commands().map(|(command, read)| of_command(command, read, rules)));
+    let commands = || call.read_commands();
+    let taint = context.provenance.call_taint();
+    flows.extend(commands().map(|(command, read)| of_command(command, read, rules, taint)));
     flows.extend(commands().filter_map(|(command, read)| writes_plainly(command, read, rules)));
     let by_command = !effects.commands.is_empty();
     // A question is judged by its words, which its address only repeats.
@@ -222,30 +232,36 @@ fn effect_flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<EffectFl
     };
     let direct = effects.hosts.iter().filter(|host| !elsewhere(host));
     flows.extend(direct.map(|host| of_host(call.tool, host, context)));
-    flows.extend(effects.sends.iter().map(|send| of_send(send, context, rules, covered)));
+    flows.extend(effects.sends.iter().map(|send| of_send(send, context, rules, covered())));
     let of_act = |act| acts::of_act(call.tool, act, &of_tool, rules, &context.provenance);
     flows.extend(effects.acts.iter().map(of_act));
     flows.extend(effects.feeds.iter().map(of_feed));
     flows.extend(effects.queries.iter().map(|query| of_query(query, &context.provenance)));
-    flows.extend(effects.brain.iter().map(|change| of_brain(change, covered)));
+    flows.extend(effects.brain.iter().map(|change| of_brain(change, covered())));
     if effects.unknown {
         let (sink, what) = match effects.contained {
             true => (Sink::RunConfined, "using a tool that a sandbox contains"),
             false => (Sink::Unknown, "using a tool whose effects nobody knows"),
         };
-        flows.push(EffectFlow::plain(sink, what.to_string(), covered));
+        flows.push(EffectFlow::plain(sink, what.to_string(), covered()));
     }
     flows
 }
 
-fn of_path(path: &PathEffect, by_git: Option<&'static str>, rules: &RuleSet) -> EffectFlow {
+/// `is_whole`: what lies below it comes with it, or is reached through it.
+fn of_path(
+    path: &PathEffect,
+    is_whole: bool,
+    by_git: Option<&'static str>,
+    rules: &RuleSet,
+) -> EffectFlow {
     let shown = quote_model_text(&path.path);
     if !path.access.is_write() {
         let what = format!("reading {shown}");
         return EffectFlow::plain(Sink::ReadWorkspace, what, false);
     }
-    // Below a folder that is given whole lies all that could be made in it (A10).
-    let is_whole = path.recursive || path.place != PathPlace::Inside;
+    // Below a folder that is given whole lies all that could be made in it (A10), and behind a link all
+    // that lies in what it leads to.
     let instructs = match is_whole {
         true => flow::instructs_below(&path.path, rules.context().home.as_deref()),
         false => flow::instructing_reason(&path.path),
@@ -263,7 +279,12 @@ fn of_path(path: &PathEffect, by_git: Option<&'static str>, rules: &RuleSet) -> 
     }
 }
 
-fn of_command(command: &CommandEffect, read: &ReadCommand, rules: &RuleSet) -> EffectFlow {
+fn of_command(
+    command: &CommandEffect,
+    read: &ReadCommand,
+    rules: &RuleSet,
+    taint: Taint,
+) -> EffectFlow {
     let shown = quote_model_text(&command.command);
     let sink = match () {
         () if !command.secrets.is_empty() => Sink::LendSecret,
@@ -289,7 +310,11 @@ fn of_command(command: &CommandEffect, read: &ReadCommand, rules: &RuleSet) -> E
         false => format!(" with your secret {}", quote_model_text(&command.secrets.join(", "))),
     };
     let no_network = if lent.is_empty() || !reach.is_empty() { "" } else { " and no network" };
-    let ruling = rules.rule_read_command(command, read);
+    // Rules are asked where what they say can lift what the table wants asked.
+    let ruling = match flow::flow_cell(sink, taint) {
+        FlowCell::AskOrLease | FlowCell::AskExactly => rules.rule_read_command(command, read),
+        FlowCell::Mode | FlowCell::AskWarned | FlowCell::Deny => Ruling::Silent,
+    };
     // The person agreed to the job when it began to serve, as with what is written to one.
     let covered = matches!(ruling, Ruling::Allow(_)) || command.reaches_own_jobs_only();
     let what = format!("running `{shown}`{lent}{reach}{no_network}");

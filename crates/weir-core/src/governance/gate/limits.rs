@@ -1,7 +1,7 @@
 //! Refuses calls beyond the run's number of tool calls (L4), and questions to the stronger model
 //! beyond a few (T2).
 
-use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, denying_opinion};
+use super::{Gate, GateContext, GateName, GateOpinion, JudgedCall, denying_opinion};
 
 use crate::profile::LimitName;
 
@@ -17,7 +17,7 @@ impl Gate for LimitsGate {
     fn name(&self) -> GateName {
         GateName::Limits
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         if call.inspection.effects.consults && context.consulted >= CONSULTS_MAX {
             return Some(denying_opinion(
                 self,

@@ -3,7 +3,7 @@
 //! them, which the engine does.
 
 use super::{
-    CallFacts, Gate, GateContext, GateName, GateOpinion, asking_opinion, denying_opinion,
+    Gate, GateContext, GateName, GateOpinion, JudgedCall, asking_opinion, denying_opinion,
     quote_model_text,
 };
 
@@ -13,7 +13,7 @@ impl Gate for OwnGatesGate {
     fn name(&self) -> GateName {
         GateName::Own
     }
-    fn judge(&self, call: &CallFacts<'_>, _context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, _context: &GateContext<'_>) -> Option<GateOpinion> {
         let own = &call.inspection.own;
         let strictest = own.iter().find(|opinion| opinion.denies).or_else(|| own.first())?;
         let rule = Some(strictest.gate.clone());

@@ -3,11 +3,10 @@
 
 use super::deletions::is_vital;
 use super::{
-    CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, asking_opinion, denying_opinion,
+    Gate, GateContext, GateName, GateOpinion, JudgedCall, Verdict, asking_opinion, denying_opinion,
     quote_model_text,
 };
 use crate::governance::rules::{RuleSet, Ruling, resolve_word};
-use crate::governance::shell;
 use crate::tool::{Effects, PathAccess, PathEffect, PathPlace};
 
 pub(super) struct PathsGate;
@@ -16,12 +15,12 @@ impl Gate for PathsGate {
     fn name(&self) -> GateName {
         GateName::Paths
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let effects = &call.inspection.effects;
         let mut found: Option<GateOpinion> = None;
         let opinions = effects.paths.iter().filter_map(|path| self.judge_path(path, context.rules));
         let others = self
-            .judge_named_env_files(effects, context.rules)
+            .judge_named_env_files(call, context.rules)
             .into_iter()
             .chain(self.judge_uncovered_files(effects));
         for opinion in opinions.chain(others) {
@@ -128,13 +127,12 @@ impl PathsGate {
     }
 
     /// `.env` files that a command names.
-    fn judge_named_env_files(&self, effects: &Effects, rules: &RuleSet) -> Option<GateOpinion> {
+    fn judge_named_env_files(&self, call: &JudgedCall<'_>, rules: &RuleSet) -> Option<GateOpinion> {
         // Without these letters, and without quotes between them, no word can name such a file.
         let may_name =
             |text: &str| text.contains(".env") || text.contains(['\'', '"', '\\', '$', '`']);
-        for command in effects.commands.iter().filter(|c| may_name(&c.command)) {
-            let reach = shell::command_reach(&shell::parse_command_line(&command.command));
-            let targets = reach.parts.iter().flat_map(|part| {
+        for (command, read) in call.read_commands().filter(|(c, _)| may_name(&c.command)) {
+            let targets = read.reach.parts.iter().flat_map(|part| {
                 let words = part.words.iter().skip(1);
                 words.chain(part.redirections.iter().filter(|r| r.is_file()).map(|r| &r.target))
             });

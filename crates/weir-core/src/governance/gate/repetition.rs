@@ -1,6 +1,6 @@
 //! Refuses the third identical call, and the third similar search, when nothing changed (L6).
 
-use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, denying_opinion};
+use super::{Gate, GateContext, GateName, GateOpinion, JudgedCall, denying_opinion};
 use crate::governance::{RECENT_CALLS, RecentCall, same_form};
 use crate::tool::Effects;
 
@@ -13,16 +13,20 @@ impl Gate for RepetitionGate {
     fn name(&self) -> GateName {
         GateName::Repetition
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         if call.inspection.effects.samples.is_some() {
             // A server asks, and not the agent, and how often is bounded where its questions come in.
             return None;
         }
-        let input =
-            same_form(call.input, &call.inspection.effects, &context.rules.context().workspace);
         let skip = context.recent.len().saturating_sub(RECENT_CALLS);
         let same_tool =
             || context.recent.iter().enumerate().skip(skip).filter(|(_, c)| c.tool == call.tool);
+        // Fewer are no repetition, whatever they said.
+        if same_tool().count() < REPETITIONS_MAX {
+            return None;
+        }
+        let input =
+            same_form(call.input, &call.inspection.effects, &context.rules.context().workspace);
         let identical: Vec<_> = same_tool().filter(|(_, c)| c.input == input).collect();
         if is_repetition(&identical, context) {
             return Some(denying_opinion(

@@ -4,7 +4,7 @@
 //! the questions are, the client's.
 
 use super::{
-    CallFacts, Gate, GateContext, GateName, GateOpinion, asking_opinion, denying_opinion,
+    Gate, GateContext, GateName, GateOpinion, JudgedCall, asking_opinion, denying_opinion,
     quote_model_text,
 };
 use crate::governance::rules::Ruling;
@@ -17,7 +17,7 @@ impl Gate for SamplingGate {
     fn name(&self) -> GateName {
         GateName::Sampling
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let server = call.inspection.effects.samples.as_ref()?;
         let name = quote_model_text(server);
         let rule = || Some(format!("mode {}", context.mode));

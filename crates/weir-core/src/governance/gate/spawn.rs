@@ -4,7 +4,7 @@
 //! tool is not there any more: gate `visible`).
 
 use super::{
-    CallFacts, Gate, GateContext, GateName, GateOpinion, asking_opinion, denying_opinion,
+    Gate, GateContext, GateName, GateOpinion, JudgedCall, asking_opinion, denying_opinion,
     quote_model_text,
 };
 use crate::governance::rules::Ruling;
@@ -15,7 +15,7 @@ impl Gate for SpawnGate {
     fn name(&self) -> GateName {
         GateName::Spawn
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let spawn = call.inspection.effects.spawns.as_ref()?;
         let name = quote_model_text(&spawn.profile);
         match context.rules.rule_agent(&spawn.profile) {

@@ -3,7 +3,7 @@
 //! switch to it.
 
 use super::{
-    CallFacts, Gate, GateContext, GateName, GateOpinion, asking_opinion, denying_opinion,
+    Gate, GateContext, GateName, GateOpinion, JudgedCall, asking_opinion, denying_opinion,
     quote_model_text,
 };
 use crate::governance::rules::Ruling;
@@ -15,7 +15,7 @@ impl Gate for SwitchGate {
     fn name(&self) -> GateName {
         GateName::Switch
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let Some(AgentControl::Switch { profile, widens, .. }) = &call.inspection.effects.control
         else {
             return None;

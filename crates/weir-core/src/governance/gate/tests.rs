@@ -95,7 +95,17 @@ impl World {
         }
     }
     pub(super) fn judge(&self, tool: &str, input: &Value, inspection: &Inspection) -> Judgement {
-        judge_call(
+        self.with_call(tool, input, inspection, judge_call)
+    }
+    /// What `ask` finds of a call in this world.
+    fn with_call<T>(
+        &self,
+        tool: &str,
+        input: &Value,
+        inspection: &Inspection,
+        ask: impl FnOnce(&CallFacts<'_>, &GateContext<'_>) -> T,
+    ) -> T {
+        ask(
             &CallFacts { call: CallId(1), tool, input, broken: None, inspection },
             &GateContext {
                 visible: &self.visible,
@@ -517,7 +527,8 @@ fn z3_every_example_of_the_floor_is_stopped_and_its_neighbours_are_not() {
             assert!(stopped, "{}: {example:?} passed: {judgement:?}", row.name);
             let rule = format!("hard floor: {}", row.name);
             let scene_effect = &shell(example).commands[0];
-            let scene = super::floor::FloorCommand::new(scene_effect, &world.rules);
+            let read = ReadCommand::from_text(&scene_effect.command);
+            let scene = super::floor::FloorCommand::from_read(scene_effect, &world.rules, &read);
             assert!(row.matches_command(&scene), "{rule} does not match {example:?}");
         }
         for example in row.harmless {
@@ -731,4 +742,43 @@ fn r7_commands_in_an_added_folder_are_judged_like_those_in_the_workspace() {
     assert!(beside.verdict >= Verdict::Ask, "{beside:?}");
     let above = world.effects(shell("rm -rf /work"));
     assert_eq!(above.verdict, Verdict::Deny, "{above:?}");
+}
+
+/// What is quoted at once is quoted as letter by letter.
+#[test]
+fn q12_a_text_that_stands_as_it_is_is_quoted_like_every_other() {
+    for letter in (0..0x300).chain(0x2000..0x2100).filter_map(char::from_u32) {
+        for text in [letter.to_string(), format!("a {letter} b")] {
+            let escaped: String = text.chars().flat_map(char::escape_debug).collect();
+            assert_eq!(quote_model_text(&text), escaped);
+        }
+    }
+    for count in [0, 199, 200, 201] {
+        let cut = if count > 200 { "…" } else { "" };
+        let shown = format!("{}{cut}", "x".repeat(count.min(200)));
+        assert_eq!(quote_model_text(&"x".repeat(count)), shown);
+    }
+}
+
+/// What gates share is for each of several commands what a gate would find itself.
+#[test]
+fn q12_a_gate_says_the_same_of_commands_alone_as_among_others() {
+    let rules = ["allow *", "deny Shell(git push:*)", "ask Edit(src/**)"];
+    let commands =
+        ["", "ls", "rm -rf /", "cat .env", "sh -c 'git push'", "eval \"$X\"", "> AGENTS.md"];
+    for mode in PermissionMode::ALL {
+        let world = World::new(mode, &rules);
+        for (first, second) in commands.iter().flat_map(|a| commands.iter().map(move |b| (a, b))) {
+            let mut both = shell(first);
+            both.commands.extend(shell(second).commands);
+            world.with_call("tool", &json!({}), &inspection(both.clone()), |call, context| {
+                for (gate, (name, among)) in GATES.iter().zip(judge_each(call, context)) {
+                    let alone = gate.judge(&JudgedCall::of_facts(*call), context);
+                    assert_eq!(alone, among, "{name:?}: {first:?}, {second:?}");
+                }
+            });
+            let alone = [first, second].map(|one| world.effects(shell(one)).verdict);
+            assert_eq!(Some(world.effects(both).verdict), alone.into_iter().max(), "{alone:?}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! and everything that changes the world until it is settled. What is told and what settles it:
 //! `governance::outcome`.
 
-use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, asking_opinion};
+use super::{Gate, GateContext, GateName, GateOpinion, JudgedCall, asking_opinion};
 use crate::governance::{call_form, outcome};
 
 pub(super) struct UnknownGate;
@@ -11,7 +11,7 @@ impl Gate for UnknownGate {
     fn name(&self) -> GateName {
         GateName::Unknown
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         if context.unknown.is_empty() {
             return None;
         }

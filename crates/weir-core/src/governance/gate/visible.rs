@@ -1,6 +1,6 @@
 //! Refuses tools that exist but are not in this run's list: hidden is refused, not merely unlisted.
 
-use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, denying_opinion};
+use super::{Gate, GateContext, GateName, GateOpinion, JudgedCall, denying_opinion};
 
 pub(super) struct VisibleGate;
 
@@ -8,7 +8,7 @@ impl Gate for VisibleGate {
     fn name(&self) -> GateName {
         GateName::Visible
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         // A tool that does not exist is the concern of the gate `known`.
         let visible = context.visible.iter().any(|name| name == call.tool);
         if !call.inspection.known || visible || context.found.contains(call.tool) {

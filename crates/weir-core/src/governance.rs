@@ -296,4 +296,7 @@ pub struct RecentCall {
     pub changed: bool,
     /// Its tool declares itself a poll.
     pub poll: bool,
+    /// What the gate `canary` made of its input, once it did.
+    #[serde(skip)]
+    pub canary: gate::CanaryText,
 }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use serde_json::{Value, json};
+use weir_core::governance::gate::CanaryText;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::governance::{
     CallFacts, GateContext, Judgement, Provenance, RecentCall, canonical_json, judge_call,
@@ -99,6 +100,7 @@ impl JudgedCall {
             result: None,
             changed: false,
             poll: false,
+            canary: CanaryText::default(),
         });
         let call = JudgedCall {
             rules: rules(),

@@ -45,6 +45,7 @@ mod tests;
 mod unknown;
 mod visible;
 
+pub use canary::CanaryText;
 pub(crate) use labels::without_lease;
 pub use repetition::{is_similar, search_words};
 

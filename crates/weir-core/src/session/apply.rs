@@ -9,7 +9,7 @@ use crate::event::{
     QuestionAnswered, RunStarted, RunStatus, SceneSeen, TurnStarted,
 };
 use crate::event::{ContextRecalled, MemoryProposed, MemoryWritten, MessageOrigin, SkillActivated};
-use crate::governance::gate::is_out_of_calls;
+use crate::governance::gate::{CanaryText, is_out_of_calls};
 use crate::governance::outcome::UnknownOutcome;
 use crate::governance::way_out::ways_text;
 use crate::governance::{GateName, Provenance, RECENT_CALLS, RecentCall, Verdict, same_form};
@@ -526,6 +526,7 @@ fn apply_judgement(s: &mut Session, f: &CallJudged) {
             result: None,
             changed: false,
             poll,
+            canary: CanaryText::default(),
         });
         call.inspection = Some(f.inspection.clone());
         let clearance = CallClearance::of_judgement(f);

@@ -8,15 +8,18 @@
 
 use serde_json::Value;
 
-use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, denying_opinion};
+use super::{Gate, GateContext, GateName, GateOpinion, JudgedCall, denying_opinion};
 
 mod decode;
 mod fold;
+mod pieces;
 #[cfg(test)]
 mod tests;
 
 use decode::{each_decoding, readable_text, unescape_text};
 use fold::fold_text;
+pub use pieces::CanaryText;
+use pieces::{PLACES, are_most_pieces_in, place_of_letters, push_short_values};
 
 /// Letters and digits of the word that give it away: half of a word as the program makes it.
 const WINDOW: usize = 8;
@@ -38,40 +41,46 @@ impl Gate for CanaryGate {
     fn name(&self) -> GateName {
         GateName::Canary
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+    fn judge(&self, call: &JudgedCall<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let word = context.provenance.canary?;
         let texts = outgoing_texts(call);
+        let values = short_values(call, context);
         // Words of earlier days stood in the same prompt: whoever kept one must not get it out.
         let earlier = context.provenance.canaries_before.iter().map(String::as_str);
-        let mut words = std::iter::once(word).chain(earlier);
-        words.find_map(|word| self.judge_word(word, &texts, call, context))
+        let words: Vec<&str> = std::iter::once(word).chain(earlier).collect();
+        if is_free_of_words(&words, &texts, &values) {
+            return None;
+        }
+        words.into_iter().find_map(|word| self.judge_word(word, &texts, &values))
     }
 }
 
+/// Whether there is nothing to be said of any of these words, as of nearly every call. One search for the pieces of
+/// all learns it: which texts are searched and what that counts does not depend on what is looked for, so where it
+/// comes to its end the search for each word does too. Where it does not, only those tell what is to be said.
+fn is_free_of_words(words: &[&str], texts: &[String; 3], values: &[u8]) -> bool {
+    let watched: Option<Vec<WatchedWord>> =
+        words.iter().map(|word| WatchedWord::new(word)).collect();
+    let Some(watched) = watched else { return false };
+    let all = watched.iter().flat_map(|watch| &watch.pieces).copied().collect();
+    CanarySearch::new(all, texts).search_texts(texts).is_none()
+        && !watched.iter().any(|watch| are_most_pieces_in(values, &watch.secret))
+}
+
 impl CanaryGate {
-    /// What is to be said of one word.
-    fn judge_word(
-        &self,
-        word: &str,
-        texts: &[String; 3],
-        call: &CallFacts<'_>,
-        context: &GateContext<'_>,
-    ) -> Option<GateOpinion> {
+    /// What is to be said of one word. `values`: [`short_values`].
+    fn judge_word(&self, word: &str, texts: &[String; 3], values: &[u8]) -> Option<GateOpinion> {
         let rule = Some("security.canary".to_string());
-        let Some(watch) = WatchedWord::new(word) else {
+        let Some(WatchedWord { secret, pieces }) = WatchedWord::new(word) else {
             let reason = "The confidential word of this session is too short to be watched, so \
                           nothing may run. Begin a new session.";
             return Some(denying_opinion(self, rule, reason));
         };
-        let length: usize = texts.iter().map(String::len).sum();
-        let work_left = length.saturating_mul(WORK_PER_BYTE).max(WORK_MIN);
-        let mut search = CanarySearch { watch, work_left };
-        let finding = texts.iter().find_map(|text| search.search_text(text, 0));
+        let finding = CanarySearch::new(pieces, texts).search_texts(texts);
         // A word that is told in pieces over several calls is whole again when they are put
         // together; the calls before this one are remembered as the repetition gate remembers them.
-        let finding = finding.or_else(|| {
-            told_in_pieces(call, context, &search.watch).then_some(CanaryFinding::Word)
-        });
+        let finding =
+            finding.or_else(|| are_most_pieces_in(values, &secret).then_some(CanaryFinding::Word));
         let reason = match finding? {
             CanaryFinding::Word => {
                 "The confidential word of this session stands in this call, plainly or encoded. \
@@ -86,33 +95,14 @@ impl CanaryGate {
     }
 }
 
-/// Longest value that is looked at for pieces of the word: an address or a query.
-const PIECE_IN_MAX: usize = 240;
-/// Letters of one piece that are told from chance in so little text.
-const PIECE: usize = 4;
-
-/// Whether the values of the last calls and of this one together hold most of the word in pieces.
-fn told_in_pieces(call: &CallFacts<'_>, context: &GateContext<'_>, watch: &WatchedWord) -> bool {
-    let earlier = context.recent.iter().map(|earlier| &earlier.input);
-    let inputs = earlier.filter_map(|input| serde_json::from_str(input).ok());
-    let mut told = vec![false; watch.secret.len()];
-    for input in inputs.chain([call.input.clone()]) {
-        gather_strings(&input, &mut |text, is_key| {
-            if is_key || text.len() > PIECE_IN_MAX {
-                return;
-            }
-            let mut letters = fold_text(text);
-            letters.retain(u8::is_ascii_alphanumeric);
-            letters.make_ascii_lowercase();
-            for (at, piece) in watch.secret.windows(PIECE).enumerate() {
-                if letters.windows(PIECE).any(|found| found == piece) {
-                    told[at..at + PIECE].fill(true);
-                }
-            }
-        });
+/// Letters and digits of the short values of the last calls and of this one. The same for every word that is watched.
+fn short_values(call: &JudgedCall<'_>, context: &GateContext<'_>) -> Vec<u8> {
+    let mut values = Vec::new();
+    for earlier in context.recent {
+        values.extend_from_slice(earlier.canary.short_values(&earlier.input));
     }
-    let known = told.iter().filter(|told| **told).count();
-    known * 4 >= watch.secret.len() * 3
+    push_short_values(call.input, &mut values);
+    values
 }
 
 /// Why a call may not run.
@@ -124,7 +114,7 @@ enum CanaryFinding {
 
 /// Everything of a call that leaves: values beside each other, so that a word split over several is
 /// whole again; the same with keys between, and the tool's name; what the tool makes of them.
-fn outgoing_texts(call: &CallFacts<'_>) -> [String; 3] {
+fn outgoing_texts(call: &JudgedCall<'_>) -> [String; 3] {
     let (mut values, mut all, mut effects) = (String::new(), String::new(), String::new());
     gather_strings(call.input, &mut |text, is_key| {
         if !is_key {
@@ -172,14 +162,19 @@ fn gather_strings(value: &Value, take: &mut impl FnMut(&str, bool)) {
     }
 }
 
-/// What is looked for.
+/// A word that is watched.
 struct WatchedWord {
     /// The part that is secret, in lower case.
     secret: Vec<u8>,
     /// Every piece of [`WINDOW`] characters of the secret part, forwards and backwards, plain and
-    /// with letters moved by thirteen. Sorted.
+    /// with letters moved by thirteen.
     pieces: Vec<u64>,
-    /// The last two characters that a piece can have: most of a text is told apart by these alone.
+}
+
+/// What is looked for.
+struct WatchedPieces {
+    sorted: Vec<u64>,
+    /// The places of the last letters that a piece can have: most of a text is told apart by these alone.
     ends: Vec<bool>,
 }
 
@@ -203,12 +198,18 @@ impl WatchedWord {
                 );
             }
         }
+        Some(WatchedWord { secret: secret.to_vec(), pieces })
+    }
+}
+
+impl WatchedPieces {
+    fn new(mut pieces: Vec<u64>) -> WatchedPieces {
         pieces.sort_unstable();
-        let mut ends = vec![false; 1 << 16];
+        let mut ends = vec![false; PLACES];
         for piece in &pieces {
             ends[end_of(*piece)] = true;
         }
-        Some(WatchedWord { secret: secret.to_vec(), pieces, ends })
+        WatchedPieces { sorted: pieces, ends }
     }
 
     /// Whether a piece stands in `text` when everything but letters and digits is left out, in
@@ -221,7 +222,7 @@ impl WatchedWord {
             }
             window = shift_window(window, &byte.to_ascii_lowercase());
             // Fewer letters than a window leave zeros in it, which no piece has.
-            if self.ends[end_of(window)] && self.pieces.binary_search(&window).is_ok() {
+            if self.ends[end_of(window)] && self.sorted.binary_search(&window).is_ok() {
                 return true;
             }
         }
@@ -233,9 +234,9 @@ fn shift_window(window: u64, letter: &u8) -> u64 {
     window << 8 | u64::from(*letter)
 }
 
+/// Where the last four letters of a window have their place.
 fn end_of(window: u64) -> usize {
-    let bytes = window.to_le_bytes();
-    usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
+    place_of_letters(window as u32)
 }
 
 fn rot13(letter: u8) -> u8 {
@@ -247,11 +248,21 @@ fn rot13(letter: u8) -> u8 {
 
 /// A search under way.
 struct CanarySearch {
-    watch: WatchedWord,
+    pieces: WatchedPieces,
     work_left: usize,
 }
 
 impl CanarySearch {
+    fn new(pieces: Vec<u64>, texts: &[String; 3]) -> CanarySearch {
+        let length: usize = texts.iter().map(String::len).sum();
+        let work_left = length.saturating_mul(WORK_PER_BYTE).max(WORK_MIN);
+        CanarySearch { pieces: WatchedPieces::new(pieces), work_left }
+    }
+
+    fn search_texts(&mut self, texts: &[String; 3]) -> Option<CanaryFinding> {
+        texts.iter().find_map(|text| self.search_text(text, 0))
+    }
+
     /// Searches a text and what it decodes to.
     fn search_text(&mut self, text: &str, depth: usize) -> Option<CanaryFinding> {
         let Some(left) = self.work_left.checked_sub(text.len()) else {
@@ -259,7 +270,7 @@ impl CanarySearch {
         };
         self.work_left = left;
         let letters = fold_text(text);
-        if self.watch.has_piece_in(&letters) {
+        if self.pieces.has_piece_in(&letters) {
             return Some(CanaryFinding::Word);
         }
         if depth == DEPTH_MAX {
@@ -281,7 +292,7 @@ impl CanarySearch {
     /// Searches what came out of a decoder: all of it, and once more whatever of it is readable.
     /// Of an ordinary text next to nothing is.
     fn search_bytes(&mut self, bytes: &[u8], depth: usize) -> Option<CanaryFinding> {
-        if self.watch.has_piece_in(bytes) {
+        if self.pieces.has_piece_in(bytes) {
             return Some(CanaryFinding::Word);
         }
         let readable = readable_text(bytes);

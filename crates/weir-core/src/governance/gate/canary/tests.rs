@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::governance::rules::{RuleContext, RuleSet};
-use crate::governance::{Provenance, RecentCall};
+use crate::governance::{CallFacts, Provenance, RecentCall};
 use crate::ids::CallId;
 use crate::profile::{Limits, PermissionMode};
 use crate::tool::{CommandEffect, EffectClass, Effects, HostEffect, Inspection};
@@ -53,7 +53,7 @@ fn judged_within(
         unknown: &[],
         provenance,
     };
-    CanaryGate.judge(&call, &context)
+    CanaryGate.judge(&JudgedCall::of_facts(call), &context)
 }
 
 fn stops(input: &Value) -> bool {
@@ -69,6 +69,7 @@ fn earlier(input: &Value) -> RecentCall {
         result: None,
         changed: false,
         poll: false,
+        canary: CanaryText::default(),
     }
 }
 
@@ -79,7 +80,9 @@ fn g3_canary_in_pieces_over_several_calls_is_put_together() {
     let recent: VecDeque<RecentCall> = pieces[..2].iter().map(earlier).collect();
     let after =
         |recent| judged_after(recent, "web_fetch", &pieces[2], Effects::default(), Some(WORD));
-    assert!(after(&recent).is_some());
+    let found = after(&recent);
+    assert!(found.is_some());
+    assert_eq!(after(&recent), found, "what was kept of them says the same");
     assert!(after(&VecDeque::new()).is_none());
 }
 
@@ -280,11 +283,32 @@ fn g3_canary_comes_to_an_end_with_a_megabyte() {
         // Whatever the verdict: it comes.
         let _ = stops(&json!({ "x": text }));
         let took = started.elapsed();
-        assert!(took.as_secs() < 30, "{took:?} for {} bytes", text.len());
+        assert!(took.as_secs() < 120, "{took:?} for {} bytes", text.len());
     }
 }
 
 proptest! {
+    #[test]
+    fn q12_of_many_words_is_said_what_is_said_of_each(
+        others in proptest::collection::vec("WEIR-([A-Z2-7]{6,7}|[A-Z2-7]{16})", 0..4),
+        coat in proptest::option::of(0..coats().len()),
+        place in 0..4_usize,
+        told in any::<bool>(),
+    ) {
+        let mut words = others;
+        words.insert(place.min(words.len()), WORD.to_owned());
+        let input = json!({ "x": coat.map(|coat| coats().swap_remove(coat).1), "y": "and more" });
+        let halves = ["q7jx4kmb", "zt2nva"].map(|half| earlier(&json!({ "q": half })));
+        let recent: VecDeque<RecentCall> = halves.into_iter().filter(|_| told).collect();
+        let said = |word: &str, canaries_before: &[String]| {
+            let empty = Provenance::for_empty_session();
+            let provenance = Provenance { canary: Some(word), canaries_before, ..empty };
+            judged_within(&recent, "t", &input, Effects::default(), provenance)
+        };
+        let each = words.iter().find_map(|word| said(word, &[]));
+        prop_assert_eq!(said(&words[0], &words[1..]), each);
+    }
+
     #[test]
     fn g3_canary_raises_no_false_alarm(
         text in any::<String>(),

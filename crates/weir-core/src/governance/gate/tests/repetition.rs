@@ -12,6 +12,7 @@ fn earlier(input: &Value, changes_before: u64, changed: bool) -> RecentCall {
         result: Some("r".into()),
         changed,
         poll: false,
+        canary: CanaryText::default(),
     }
 }
 

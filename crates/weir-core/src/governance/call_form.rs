@@ -114,7 +114,7 @@ fn write_text(text: &str, out: &mut String) {
         out.push_str(text);
         out.push('"');
     } else {
-        out.push_str(&Value::from(text).to_string());
+        out.push_str(&serde_json::to_string(text).expect("every text is JSON"));
     }
 }
 

@@ -214,15 +214,24 @@ fn first_line(blocks: &[MessageBlock]) -> String {
 /// `text` as one short line: no control or direction characters, at most
 /// [`SUMMARY_CHARS_MAX`] characters.
 pub fn one_line(text: &str) -> String {
+    if is_such_a_line(text) {
+        return text.to_owned();
+    }
     let hidden = |c: &char| {
         matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
             || *c == '\u{feff}'
     };
     let spaced = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut out = String::new();
+    // Characters of `out` from the first on that is no space: what is behind enough of them is cut.
+    let mut count = 0;
     for c in spaced.filter(|c| !hidden(c)) {
         if c != ' ' || !(out.is_empty() || out.ends_with(' ')) {
             out.push(c);
+            count += usize::from(count > 0 || !c.is_whitespace());
+        }
+        if count > SUMMARY_CHARS_MAX && !c.is_whitespace() {
+            break;
         }
     }
     let line = out.trim();
@@ -232,4 +241,15 @@ pub fn one_line(text: &str) -> String {
     let mut cut: String = line.chars().take(SUMMARY_CHARS_MAX - 1).collect();
     cut.push('…');
     cut
+}
+
+/// Whether `text` is what [`one_line`] makes of it, as most are: letters with single spaces between them.
+fn is_such_a_line(text: &str) -> bool {
+    let mut last = b' ';
+    text.len() <= SUMMARY_CHARS_MAX
+        && text.bytes().all(|byte| {
+            let before = std::mem::replace(&mut last, byte);
+            matches!(byte, b'!'..=b'~') || (byte == b' ' && before != b' ')
+        })
+        && last != b' '
 }

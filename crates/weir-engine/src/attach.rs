@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures::future::BoxFuture;
 use weir_core::document::{DocumentError, DocumentRequest, DocumentResult};
 use weir_core::event::InputAddition;
 use weir_core::governance::label::{self, Integrity, Label};
@@ -25,6 +26,7 @@ use crate::ports::{Blobs as _, DocumentReaders, FileContent};
 use crate::session_handle::SessionHandle;
 use crate::sniff;
 use crate::submit::InputSubmission;
+use crate::text_form::TextEncoding;
 use crate::worker_context::WorkerContext;
 use crate::workspace::{EntryKind, Workspace};
 
@@ -103,11 +105,15 @@ impl Attachment {
     ) -> Result<Attachment, AttachError> {
         let wrong = |why: String| AttachError { name: name.to_owned(), why };
         let (content, note) = inspect_content(documents, name, bytes).await.map_err(wrong)?;
+        Ok(Attachment::of_content(name, content, note))
+    }
+
+    fn of_content(name: &str, content: AttachmentContent, note: Option<String>) -> Attachment {
         let name = display_name(name);
         let source = format!("attachment {name}");
         let label = Label::private(Integrity::External, source.as_str())
             .joined_with(&Label::external(source.as_str()));
-        Ok(Attachment { name, content, note, label })
+        Attachment { name, content, note, label }
     }
 
     /// The file at `at`, whose place was resolved by `workspace`. What is in the workspace and not
@@ -307,7 +313,15 @@ async fn read_attached_file(
 }
 
 /// What a file is and what is told about it, or why it cannot be attached.
-async fn inspect_content(
+fn inspect_content<'a>(
+    documents: &'a dyn DocumentReaders,
+    name: &'a str,
+    bytes: Arc<[u8]>,
+) -> BoxFuture<'a, Result<(AttachmentContent, Option<String>), String>> {
+    Box::pin(read_content(documents, name, bytes))
+}
+
+async fn read_content(
     documents: &dyn DocumentReaders,
     name: &str,
     bytes: Arc<[u8]>,
@@ -371,15 +385,17 @@ async fn prepare_image(
 }
 
 fn decode_text(bytes: &[u8]) -> Result<String, String> {
-    if bytes.len() as u64 > TEXT_BYTES_MAX {
+    // Text in UTF-16 may be longer here: what is attached is what counts.
+    let plain = TextEncoding::of_file(bytes).decode(bytes)?;
+    if plain.len() as u64 > TEXT_BYTES_MAX {
         return Err(format!(
             "it has {} of text, and at most {} can be attached; name it without @ and let the \
              agent read it in pages",
-            size_text(bytes.len() as u64),
+            size_text(plain.len() as u64),
             size_text(TEXT_BYTES_MAX)
         ));
     }
-    match std::str::from_utf8(bytes) {
+    match std::str::from_utf8(&plain) {
         Ok(text) => Ok(text.to_owned()),
         Err(_) => Err("it is text of another encoding than UTF-8; convert it with iconv".into()),
     }

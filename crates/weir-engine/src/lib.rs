@@ -138,6 +138,7 @@ pub mod text_diff;
 pub mod text_form;
 pub mod toolbox;
 pub mod undo;
+pub mod utf16;
 mod vendor_search;
 mod worker_context;
 mod workers;

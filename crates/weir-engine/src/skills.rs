@@ -152,7 +152,7 @@ pub fn read_file(
         }
     })?;
     match String::from_utf8(read.bytes) {
-        Ok(text) => Ok((text, skill.label)),
+        Ok(text) => Ok((text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned(), skill.label)),
         Err(_) => Err(format!("{file} is no text; a script of the skill may read it")),
     }
 }

@@ -1,6 +1,8 @@
 //! What kind of file some bytes begin, by their first bytes: media that models can see, and names
 //! for what cannot be shown as text.
 
+use crate::utf16::ByteOrder;
+
 /// How a file can be given to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
@@ -17,7 +19,7 @@ pub enum FileKind {
 /// Bytes that [`detect_file_kind`] looks at.
 pub const SNIFF_BYTES: usize = 8_192;
 
-const SIGNATURES: [(&[u8], FileKind); 20] = [
+const SIGNATURES: [(&[u8], FileKind); 18] = [
     (b"\x89PNG\r\n\x1a\n", FileKind::Image("image/png")),
     (b"\xff\xd8\xff", FileKind::Image("image/jpeg")),
     (b"GIF87a", FileKind::Image("image/gif")),
@@ -36,8 +38,6 @@ const SIGNATURES: [(&[u8], FileKind); 20] = [
     (b"\xca\xfe\xba\xbe", FileKind::Binary("a Java class or Mach-O file")),
     (b"OggS", FileKind::Binary("Ogg audio or video")),
     (b"ID3", FileKind::Binary("MP3 audio")),
-    (b"\xff\xfe", FileKind::Binary("UTF-16 text (convert it with iconv)")),
-    (b"\xfe\xff", FileKind::Binary("UTF-16 text (convert it with iconv)")),
 ];
 
 /// What a file that begins with `start` is.
@@ -46,7 +46,7 @@ pub fn detect_file_kind(start: &[u8]) -> FileKind {
         return FileKind::Image("image/webp");
     }
     let known = SIGNATURES.iter().find(|(signature, _)| start.starts_with(signature));
-    let has_nul = start.iter().take(SNIFF_BYTES).any(|byte| *byte == 0);
+    let has_nul = has_nul(start);
     match known {
         // A text may begin with the letters of a signature: `BZh` and `ID3` need a byte that no
         // text has.
@@ -56,6 +56,15 @@ pub fn detect_file_kind(start: &[u8]) -> FileKind {
         Some((_, kind @ (FileKind::Image(_) | FileKind::Pdf))) => *kind,
         Some(_) | None if has_nul => FileKind::Binary("binary data (it has NUL bytes)"),
         Some(_) | None => FileKind::Text,
+    }
+}
+
+/// Whether a NUL stands in the beginning of a file, or in what a text in UTF-16 says there: it is no text then.
+pub fn has_nul(file: &[u8]) -> bool {
+    let start = &file[..file.len().min(SNIFF_BYTES)];
+    match ByteOrder::of_mark(start) {
+        Some(order) => order.decode_lossy(start).contains('\0'),
+        None => start.contains(&0),
     }
 }
 
@@ -107,6 +116,17 @@ mod tests {
             detect_file_kind(b"abc\0def"),
             FileKind::Binary("binary data (it has NUL bytes)")
         );
+    }
+
+    #[test]
+    fn t1_marked_utf_16_is_text_and_what_only_begins_so_is_not() {
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            assert_eq!(detect_file_kind(&order.encode("a\r\n")), FileKind::Text);
+            let nul = FileKind::Binary("binary data (it has NUL bytes)");
+            assert_eq!(detect_file_kind(&order.encode("a\0b")), nul);
+        }
+        let utf_32 = detect_file_kind(b"\xff\xfe\0\0a\0\0\0");
+        assert_eq!(utf_32, FileKind::Binary("binary data (it has NUL bytes)"));
     }
 
     #[test]

@@ -173,6 +173,7 @@ mod update_frontmatter;
 mod update_settings;
 mod update_todo_list;
 mod use_mcp_tool;
+mod utf16_reader;
 mod vault;
 mod vault_health_check;
 mod vault_links;

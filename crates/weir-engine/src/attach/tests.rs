@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use weir_core::document::DocumentImage;
 
 use super::*;
+use crate::utf16::ByteOrder;
 use crate::workspace::WorkspaceOptions;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
@@ -62,6 +63,8 @@ fn x5_the_content_says_what_a_file_is() {
         (&pdf, "b.png", b"\x7fELF\0", Err("its name says PNG, and its content is an ELF")),
         (&pdf, "b.zip", b"PK\x03\x04\0", Err("neither text nor PNG")),
         (&pdf, "latin", b"caf\xe9", Err("another encoding than UTF-8")),
+        (&pdf, "wide.txt", b"\xff\xfeh\0i\0", Ok(None)),
+        (&pdf, "half.txt", b"\xff\xfeh\0\0\xd8", Err("half a character stands at byte 4")),
     ] {
         let found = of(reader, name, bytes);
         let block = |found: Attachment| found.media_block(|_| weir_core::ids::BlobId::new("b"));
@@ -79,6 +82,21 @@ fn x5_the_content_says_what_a_file_is() {
             }
         }
     }
+}
+
+#[test]
+fn x5_a_file_in_utf_16_goes_along_as_its_text() {
+    let pdf = Reader(Ok(DocumentResult::Pdf { pages: 2 }));
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let found = of(&pdf, "wide.txt", &order.encode("Wörter\r\n")).expect("a text");
+        assert_eq!(found.content, AttachmentContent::Text("Wörter\r\n".to_owned()));
+    }
+    let found = of(&pdf, "marked.txt", b"\xef\xbb\xbfone\n").expect("a text");
+    assert_eq!(
+        found.content,
+        AttachmentContent::Text("one\n".to_owned()),
+        "the mark is none of it"
+    );
 }
 
 #[test]

@@ -66,6 +66,7 @@ pub(super) fn read_bounded_text(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::utf16::ByteOrder;
 
     fn read(text: &[u8], chars_max: usize) -> Option<String> {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -95,6 +96,10 @@ mod tests {
     fn p5_what_is_no_text_or_not_there_is_no_error() {
         assert_eq!(read(b" \n", 10), None);
         assert_eq!(read(b"\xef\xbb\xbfhello", 10).as_deref(), Some("hello"));
+        let wide = ByteOrder::Little.encode("hellö\r\n");
+        assert_eq!(read(&wide, 10).as_deref(), Some("hellö\r\n"));
+        let cut = read(&wide, 3).expect("it is there");
+        assert!(cut.starts_with("hel\n[SOUL.md: the first 3 of 16 bytes"), "{cut}");
         assert_eq!(read(b"a\xffb", 10).as_deref(), Some("a\u{fffd}b"));
         let folder = tempfile::tempdir().expect("a temporary folder");
         assert_eq!(own_text(folder.path(), "SOUL.md", 10), None, "a folder is no text");

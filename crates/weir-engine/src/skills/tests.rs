@@ -224,6 +224,9 @@ fn m1_a_long_skill_is_cut_visibly_in_the_prompt_and_whole_as_a_file() {
     assert!(note.text.contains("[the rest is left out; read_skill") && !note.text.contains("END"));
     let (whole, _) = read_file(&places, &workspace, "a", "SKILL.md").expect("readable");
     assert!(whole.ends_with("END\n"));
+    house.write("work/.weir/skills/a/more.md", "\u{feff}More.\n");
+    let (more, _) = read_file(&places, &workspace, "a", "more.md").expect("readable");
+    assert_eq!(more, "More.\n", "a mark is no part of a text");
 }
 
 #[test]

@@ -22,6 +22,15 @@ pub(super) const PROTECT_LIST: &str = ".weirprotected";
 /// Git's own list: leaves out, but forbids nothing.
 pub(super) const GIT_LIST: &str = ".gitignore";
 
+/// Where results of sessions lie (`own`).
+const RESULTS: &str = ".weir/tmp/";
+
+/// Whether a list of git in this folder is one of Weir's own: it keeps results out of commits, and
+/// nothing from anybody who looks for them (X1).
+pub(super) fn is_for_git_alone(folder: &str) -> bool {
+    folder.starts_with(RESULTS)
+}
+
 /// Largest list file.
 const LIST_BYTES_MAX: u64 = 1024 * 1024;
 /// Most opening braces of one pattern: its compiler calls itself for each that stands in another.

@@ -1,6 +1,7 @@
 //! Ignore and protect lists, built-in rules, and what `explain` says (G6, G5, Z3).
 
 use weir_core::tool::PathAccess;
+use weir_engine::utf16::ByteOrder;
 use weir_engine::workspace::FileError;
 
 use crate::world::{ALL, World, file_image};
@@ -74,6 +75,24 @@ fn g6_a_broken_list_closes_and_says_where() {
     std::fs::create_dir(world.real("ws/.weirignore")).unwrap();
     let why = world.ignored("sub/a").unwrap();
     assert_eq!(why, ".weirignore: the list cannot be read: it is not a file");
+}
+
+#[test]
+fn g6_a_list_in_utf_16_counts_and_one_that_is_no_text_closes() {
+    let world = World::new();
+    for name in ["sub/a", "sub/b"] {
+        world.file(name, "");
+    }
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        world.file(".weirignore", order.encode(&format!("# {order:?}\r\n/sub/a\r\n")));
+        assert_eq!(world.ignored("sub/a").as_deref(), Some(".weirignore:2: /sub/a"));
+        assert_eq!(world.ignored("sub/b"), None);
+    }
+    for broken in [&b"\xff\xfea\0b"[..], b"/\0s\0u\0b\0"] {
+        world.file(".weirignore", broken);
+        let why = world.ignored("sub/b").unwrap();
+        assert!(why.starts_with(".weirignore: the list cannot be read: it"), "{why}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use serde_json::json;
 use weir_core::governance::label::Taint;
 use weir_core::tool::{FileState, PathAccess};
 use weir_engine::ports::{FileContent, SnapshotEntry};
+use weir_engine::utf16::ByteOrder;
 
 use super::world::{World, block_on, file, text};
 use crate::diff_checkpoint::DiffCheckpoint;
@@ -69,6 +70,22 @@ fn g7_restore_puts_back_what_the_call_left() {
     assert!(text(&raw).starts_with("Restored 3 paths from checkpoint"), "{}", text(&raw));
     let again = block_on(world.edit::<RestoreCheckpoint>(json!({"checkpoint": id})));
     assert!(!again.ok && text(&again).contains("already"), "{}", text(&again));
+}
+
+#[test]
+fn g7_a_file_in_utf_16_is_read_from_a_checkpoint_and_put_back_byte_for_byte() {
+    let world = World::new();
+    let [old, new] = ["old ä\r\n", "new ä\r\n"].map(|text| ByteOrder::Little.encode(text));
+    world.write("w.txt", &new);
+    let id = world.checkpoints.add("Edit it", vec![entry("w.txt", file(&old), file(&new))]);
+    let input = json!({"checkpoint": id, "path": "w.txt"});
+    let shown = text(&block_on(world.act::<ReadCheckpoint>(input.clone())));
+    assert!(shown.starts_with("1\told ä\n[lines end with CRLF; stored as UTF-16LE"), "{shown}");
+    let diff = text(&block_on(world.act::<DiffCheckpoint>(input)));
+    assert!(diff.contains("-old ä") && diff.contains("+new ä"), "{diff}");
+    let raw = block_on(world.edit::<RestoreCheckpoint>(json!({"checkpoint": id})));
+    assert!(raw.ok, "{}", text(&raw));
+    assert_eq!(world.read("w.txt").as_deref(), Some(old.as_slice()));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use weir_core::governance::label::{self, Taint};
 use weir_core::tool::{EffectClass, PathAccess, PathPlace};
+use weir_engine::utf16::ByteOrder;
 
 use super::world::{World, block_on, is_look, named, text};
 use crate::built_in_tools;
@@ -188,6 +189,42 @@ fn g6_a_search_shows_no_line_of_a_private_key_and_none_can_be_guessed() {
     assert!(search("BEGIN PRIVATE").contains("notes.txt\n2:"), "who looks for keys finds them");
     assert_eq!(search("^MIIE"), search("^MIIF"), "a line that is right and one that is not");
     assert_eq!(search("^(MIIE|one)"), search("^(MIIF|one)"));
+}
+
+/// What is decoded for a search is decoded for whoever looks for keys.
+#[test]
+fn g4_what_is_shown_of_a_new_text_is_what_is_written_in_the_form_of_the_old_one() {
+    let world = World::new();
+    world.write("w.txt", b"\xef\xbb\xbfone\r\ntwo\r\n");
+    let input = json!({"path": "w.txt", "content": "one\nthree\n"});
+    let plan = block_on(world.plan("write_file", input.clone()));
+    let written = b"\xef\xbb\xbfone\r\nthree\r\n";
+    assert_eq!(&plan.contents["w.txt"][..], written);
+    let lines = "Stored as UTF-8 with BOM, CRLF\n@@ -1,2 +1,2 @@\n one\r\n-two\r\n+three\r\n";
+    assert_eq!(plan.diff, Some(format!("--- a/w.txt\n+++ b/w.txt\n{lines}")));
+    block_on(world.call("write_file", input.clone()));
+    assert_eq!(world.read("w.txt").as_deref(), Some(&written[..]));
+    // Once more, it is read alone; and whoever wants the bytes as they stand deletes the file first.
+    let plan = block_on(world.plan("write_file", input.clone()));
+    assert!(is_look(&plan.effects) && plan.contents.is_empty(), "{:?}", plan.effects);
+    block_on(world.call("delete_file", json!({"path": "w.txt"})));
+    block_on(world.call("write_file", input));
+    assert_eq!(world.read("w.txt").as_deref(), Some(&b"one\nthree\n"[..]));
+}
+
+#[test]
+fn g6_a_private_key_in_utf_16_is_shown_by_no_search_and_asks_before_it_is_read() {
+    let world = World::new();
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKB";
+    let key = format!("-----BEGIN PRIVATE KEY-----\r\n{body}\r\n-----END PRIVATE KEY-----\r\n");
+    for (path, order) in [("be.txt", ByteOrder::Big), ("le.txt", ByteOrder::Little)] {
+        world.write(path, &order.encode(&format!("one\r\n{key}last\r\n")));
+        let plan = block_on(world.plan("read_file", json!({ "path": path })));
+        assert!(plan.effects.paths[0].sensitive.is_some(), "{path}");
+    }
+    let shown = text(&block_on(world.call("search_files", json!({"pattern": "MII|one|last"}))));
+    assert!(!shown.contains("MII"), "{shown}");
+    assert!(shown.contains("be.txt\n1:one\n5:last\n\nle.txt\n1:one\n5:last"), "{shown}");
 }
 
 #[test]

@@ -331,7 +331,42 @@ fn g8_the_summary_is_one_clean_line() {
     assert!(!cut.clean.summary().contains("my-"), "{}", cut.clean.summary());
 }
 
+/// What [`one_line`] says it makes of a text, step by step and of all of it.
+fn line_of_all(text: &str) -> String {
+    let is_hidden = |c: char| {
+        ('\u{200b}'..='\u{200f}').contains(&c)
+            || ('\u{202a}'..='\u{202e}').contains(&c)
+            || ('\u{2060}'..='\u{2069}').contains(&c)
+            || c == '\u{feff}'
+    };
+    let spaced = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut line: String = spaced.filter(|c| !is_hidden(*c)).collect();
+    while line.contains("  ") {
+        line = line.replace("  ", " ");
+    }
+    let line: Vec<char> = line.trim_start_matches(' ').trim().chars().collect();
+    if line.len() <= SUMMARY_CHARS_MAX {
+        return line.into_iter().collect();
+    }
+    line[..SUMMARY_CHARS_MAX - 1].iter().chain(&['…']).collect()
+}
+
 proptest! {
+    #[test]
+    fn q6_a_line_is_made_as_if_all_of_the_text_were_read(
+        text in prop_oneof![
+            "[ -~]{0,130}",
+            "([!-~]{1,9} ){0,20}[!-~]{0,3}",
+            "[ a\u{a0}\u{3000}\u{200b}\u{feff}\n\té]{0,300}",
+            any::<String>(),
+        ],
+        more in "[ \u{a0}a]{0,3}",
+    ) {
+        for text in [text.clone(), format!("{text}{more}"), format!("{more}{text}")] {
+            prop_assert_eq!(one_line(&text), line_of_all(&text));
+        }
+    }
+
     #[test]
     fn g8_no_secret_survives(
         before in "[ -~é]{0,40}",

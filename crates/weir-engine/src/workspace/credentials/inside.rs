@@ -11,6 +11,7 @@ use weir_core::tool::{PathEffect, PathPlace};
 
 use super::super::Workspace;
 use super::is_fixture;
+use crate::utf16::ByteOrder;
 
 /// Room for what is read of a file before more is asked for.
 const FIRST_READ_BYTES: usize = 4096;
@@ -56,6 +57,11 @@ impl Workspace {
         // A small file at once: without a hint it is read in pieces of 32 bytes and more.
         let mut bytes = Vec::with_capacity(FIRST_READ_BYTES);
         self.open_file(at).ok()?.take(bytes_max).read_to_end(&mut bytes).ok()?;
+        // What reads it as text shows what it says in UTF-16, too; a command shows its bytes, mark or not.
+        let decoded = ByteOrder::of_mark(&bytes).map(|order| order.decode_lossy(&bytes));
+        if let Some(text) = decoded.filter(|text| holds_private_key(text)) {
+            return Some(text);
+        }
         LABEL.is_match(&bytes).then(|| String::from_utf8_lossy(&bytes).into_owned())
     }
 }
@@ -157,6 +163,32 @@ mod tests {
             assert_eq!(workspace.key_inside(&at).is_some(), *is_met, "{path}");
         }
         assert!(workspace.key_inside(&workspace.resolve("tests", PathAccess::Read)).is_none());
+    }
+
+    #[test]
+    fn g6_a_private_key_in_utf_16_is_met_as_one_in_utf_8() {
+        let top = tempfile::tempdir().expect("a folder");
+        let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKB";
+        let key =
+            format!("a\r\n-----BEGIN PRIVATE KEY-----\r\n{line}\r\n-----END PRIVATE KEY-----\r\n");
+        let options = WorkspaceOptions {
+            root: top.path().to_path_buf(),
+            extra_roots: Vec::new(),
+            own_folders: Vec::new(),
+        };
+        let workspace = Workspace::open(options).expect("a workspace");
+        for (name, order) in [("le.txt", ByteOrder::Little), ("be.txt", ByteOrder::Big)] {
+            let half = order.encode(&key);
+            std::fs::write(top.path().join(name), &half[..half.len() - 1]).expect("a file");
+            let at = workspace.resolve(name, PathAccess::Read);
+            assert!(workspace.key_inside(&at).is_some(), "{name}");
+            assert_eq!(workspace.key_lines(&at), [3..=4], "{name}");
+        }
+        // The mark alone makes no other text of it for whoever prints the bytes.
+        let marked = [&b"\xff\xfe"[..], key.as_bytes()].concat();
+        std::fs::write(top.path().join("marked.txt"), marked).expect("a file");
+        let at = workspace.resolve("marked.txt", PathAccess::Read);
+        assert!(workspace.key_inside(&at).is_some());
     }
 
     #[test]

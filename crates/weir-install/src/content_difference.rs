@@ -1,6 +1,7 @@
 //! The difference of what a path held and holds: in words and numbers, and as a unified diff.
 //! Bounded in time and size. Not here: the difference that a person approves (`weir_core::view`).
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -15,8 +16,6 @@ use weir_engine::text_form::{TextEncoding, describe_form_change};
 const DIFF_BYTES_MAX: usize = 1 << 20;
 /// Most lines of both sides for which the smallest difference is sought.
 const DIFF_LINES_MAX: usize = 50_000;
-/// Bytes in which a NUL is looked for.
-const PROBE_BYTES: usize = 8_192;
 
 /// A change of one path in numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -29,6 +28,9 @@ pub struct PathChangeStats {
     /// Bytes before and after, where one side is no text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<(usize, usize)>,
+    /// How the text is stored, where its lines do not show that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored: Option<String>,
 }
 
 impl std::fmt::Display for PathChangeStats {
@@ -39,6 +41,9 @@ impl std::fmt::Display for PathChangeStats {
         }
         if let Some((before, after)) = self.bytes {
             write!(f, ", binary, {before} -> {after} bytes")?;
+        }
+        if let Some(stored) = &self.stored {
+            write!(f, "; {stored}")?;
         }
         Ok(())
     }
@@ -56,16 +61,14 @@ pub fn compare_path_contents(old: &FileContent, new: &FileContent) -> PathChange
         (Some(old), Some(new)) if is_small_diff(&old, &new) => {
             Some(text_diff::count_changed_lines(&old, &new))
         }
-        (Some(old), Some(new)) => PathChangeStats {
-            what,
-            lines: Some((new.lines().count(), old.lines().count())),
-            bytes: None,
-        },
-        _ => PathChangeStats {
-            what,
-            lines: None,
-            bytes: Some((content_size(old), content_size(new))),
-        },
+        (Some(old), Some(new)) => Some((new.lines().count(), old.lines().count())),
+        _ => None,
+    };
+    PathChangeStats {
+        what,
+        lines,
+        bytes: lines.is_none().then(|| (content_size(old), content_size(new))),
+        stored: lines.and_then(|_| describe_stored_form(old, new)),
     }
 }
 
@@ -113,16 +116,28 @@ pub fn make_diff_visible(diff: &str) -> String {
     diff.lines().map(|line| plain::visible_text(line) + "\n").collect()
 }
 
-/// Text of a file; nothing at all counts as empty text.
-fn content_as_text(content: &FileContent) -> Option<&str> {
+/// Text of a file without its mark; nothing at all counts as empty text. `None`: it is no text.
+pub fn content_as_text(content: &FileContent) -> Option<Cow<'_, str>> {
     match content {
-        FileContent::Absent => Some(""),
-        FileContent::File { bytes, .. } => {
-            let probe = &bytes[..bytes.len().min(PROBE_BYTES)];
-            std::str::from_utf8(bytes).ok().filter(|_| !probe.contains(&0))
-        }
+        FileContent::Absent => Some("".into()),
+        FileContent::File { bytes, .. } if has_nul(bytes) => None,
+        FileContent::File { bytes, .. } => match TextEncoding::of_file(bytes).decode(bytes).ok()? {
+            Cow::Borrowed(text) => std::str::from_utf8(text).ok().map(Cow::Borrowed),
+            Cow::Owned(text) => String::from_utf8(text).ok().map(Cow::Owned),
+        },
         FileContent::Folder | FileContent::Link { .. } => None,
     }
+}
+
+/// How a text is stored that comes in the place of another, where the lines do not show that.
+pub fn describe_stored_form(old: &FileContent, new: &FileContent) -> Option<String> {
+    fn file_bytes(content: &FileContent) -> Option<&[u8]> {
+        match content {
+            FileContent::File { bytes, .. } => Some(bytes),
+            FileContent::Absent | FileContent::Folder | FileContent::Link { .. } => None,
+        }
+    }
+    describe_form_change(file_bytes(old), file_bytes(new))
 }
 
 fn is_small_diff(old: &str, new: &str) -> bool {
@@ -163,6 +178,8 @@ fn push_truncated_diff(out: &mut String, body: &str) {
 
 #[cfg(test)]
 mod tests {
+    use weir_engine::utf16::ByteOrder;
+
     use super::*;
 
     fn file(text: &[u8]) -> FileContent {
@@ -181,6 +198,36 @@ mod tests {
         assert_eq!(shown, "--- a/x\n+++ /dev/null\nbinary content of 2 bytes -> nothing\n");
         let shown = render_unified_diff("x", &file(b"a\n"), &file(b"b\n"));
         assert_eq!(shown, "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n");
+    }
+
+    #[test]
+    fn g7_text_in_utf_16_is_text_and_a_change_of_the_form_alone_is_shown() {
+        let [old, new] = ["a\nb\n", "a\nc\n"].map(|text| file(&ByteOrder::Little.encode(text)));
+        assert_eq!(
+            compare_path_contents(&old, &new).to_string(),
+            "changed, +1 -1; Stored as UTF-16LE, LF"
+        );
+        let head = "--- a/x\n+++ b/x\n";
+        let lines = "@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
+        assert_eq!(
+            render_unified_diff("x", &old, &new),
+            format!("{head}Stored as UTF-16LE, LF\n{lines}")
+        );
+        let plain = file(b"a\nb\n");
+        assert_eq!(
+            render_unified_diff("x", &old, &plain),
+            format!("{head}Stored as UTF-8, LF (before: UTF-16LE, LF)\n")
+        );
+        let marked = file(b"\xef\xbb\xbfa\nb\n");
+        assert_eq!(
+            compare_path_contents(&marked, &plain).to_string(),
+            "changed, +0 -0; Stored as UTF-8, LF (before: UTF-8 with BOM, LF)"
+        );
+        let broken = file(b"\xff\xfea\0\x00\xd8");
+        assert_eq!(
+            compare_path_contents(&broken, &old).to_string(),
+            "changed, binary, 6 -> 10 bytes"
+        );
     }
 
     #[test]

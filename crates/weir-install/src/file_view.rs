@@ -2,6 +2,7 @@
 //! image; the notes that link to it, and where the links of a note lead. Every face shows this one view.
 //! Not here: which files a person may open (the caller reads the bytes), how a face paints it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use weir_core::document::{DocumentPage, DocumentRequest, DocumentResult};
 use weir_engine::blocking::run_blocking;
 use weir_engine::ports::DocumentReaders;
 use weir_engine::sniff::{self, FileKind};
+use weir_engine::text_form::TextEncoding;
 use weir_engine::workspace::Workspace;
 use weir_notes::properties::find_frontmatter;
 pub use weir_notes::reading::{escape_words, read_address};
@@ -215,8 +217,14 @@ async fn preview_bytes(
     if kind == FileKind::Pdf || DOCUMENTS.contains(&ending.as_str()) {
         return preview_document(documents, path, bytes).await;
     }
-    let text = match (kind, std::str::from_utf8(&bytes)) {
-        (FileKind::Text, Ok(text)) => text,
+    let decoded: Result<Cow<'_, [u8]>, String> = match TextEncoding::of_file(&bytes) {
+        // Whoever only looks is shown what is broken, too.
+        TextEncoding::Utf16(order) => Ok(Cow::Owned(order.decode_lossy(&bytes).into_bytes())),
+        encoding @ (TextEncoding::Utf8 | TextEncoding::MarkedUtf8) => encoding.decode(&bytes),
+    };
+    let plain = decoded.as_deref().map(std::str::from_utf8);
+    let text = match (kind, plain) {
+        (FileKind::Text, Ok(Ok(text))) => text,
         (FileKind::Binary(what), _) => return nothing(format!("This is {what}.")),
         _ => return nothing("This file is not UTF-8 text."),
     };
@@ -281,6 +289,7 @@ async fn preview_document(
 mod tests {
     use async_trait::async_trait;
     use weir_core::document::DocumentError;
+    use weir_engine::utf16::ByteOrder;
 
     use super::*;
 
@@ -316,6 +325,10 @@ mod tests {
     async fn k7_every_kind_of_file_is_shown_or_says_why_not() {
         let text = preview("a/notes.md", "# Wörter\n".as_bytes()).await;
         assert_eq!(text, FilePreview::Text { text: "# Wörter\n".into(), cut: false });
+        let wide = preview("a.txt", &ByteOrder::Little.encode("Wörter\r\n")).await;
+        assert_eq!(wide, FilePreview::Text { text: "Wörter\r\n".into(), cut: false });
+        let marked = preview("a.txt", b"\xef\xbb\xbfone\n").await;
+        assert_eq!(marked, FilePreview::Text { text: "one\n".into(), cut: false });
         let rtf = preview("a.RTF", b"{\\rtf1 Hello {\\b there}.}").await;
         match rtf {
             FilePreview::Document { format, pages, .. } => {

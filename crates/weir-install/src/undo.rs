@@ -6,7 +6,7 @@ use weir_core::event::CheckpointRestored;
 use weir_core::ids::{CallId, CheckpointId, SessionId};
 use weir_core::input::SessionCommand;
 use weir_engine::pen::SessionPen;
-use weir_engine::ports::{CheckpointInfo, Clock as _};
+use weir_engine::ports::{CheckpointInfo, Checkpoints, Clock as _};
 use weir_engine::rewind;
 use weir_engine::undo::{
     RestoreOrigin, RestorePlan, UndoConflict, compute_restore_plan, perform_restore,
@@ -65,11 +65,11 @@ pub struct UndoResult {
 /// There is no such session, or a store cannot be read.
 pub async fn list_session_checkpoints(
     cx: &InstallationContext,
+    checkpoints: &dyn Checkpoints,
     session: &SessionId,
 ) -> anyhow::Result<Vec<CheckpointInfo>> {
-    let (store, checkpoints) = (cx.local_store()?, wiring::open_checkpoints(cx));
-    let saved =
-        rewind::session_checkpoints(store.as_ref(), checkpoints.as_ref(), &cx.folder, session);
+    let store = cx.local_store()?;
+    let saved = rewind::session_checkpoints(store.as_ref(), checkpoints, &cx.folder, session);
     saved.await.map_err(engine_failure)
 }
 
@@ -110,9 +110,10 @@ pub fn choose_checkpoints(
 /// A file or a checkpoint cannot be read.
 pub async fn preview_undo(
     cx: &InstallationContext,
+    checkpoints: &dyn Checkpoints,
     request: &UndoRequest,
 ) -> anyhow::Result<UndoResult> {
-    Ok(UndoResult::of_plan(plan_undo(cx, request).await?))
+    Ok(UndoResult::of_plan(&plan_undo(cx, checkpoints, request).await?))
 }
 
 /// Takes it back. While it works nobody can run the session, which `holder` has meanwhile.
@@ -121,6 +122,7 @@ pub async fn preview_undo(
 /// Somebody has the session; a file or a checkpoint cannot be read or written.
 pub async fn perform_undo(
     cx: &InstallationContext,
+    checkpoints: &dyn Checkpoints,
     request: &UndoRequest,
     holder: &str,
 ) -> anyhow::Result<UndoResult> {
@@ -128,16 +130,19 @@ pub async fn perform_undo(
     let pen =
         SessionPen::take_session(cx.local_store()?, &owner, &principal, &request.session).await;
     let mut pen = pen.map_err(engine_failure)?;
-    let done = restore_and_record(cx, request, &mut pen).await;
+    let done = restore_and_record(cx, checkpoints, request, &mut pen).await;
     pen.give_back().await.map_err(engine_failure)?;
     done
 }
 
-async fn plan_undo(cx: &InstallationContext, request: &UndoRequest) -> anyhow::Result<RestorePlan> {
-    let checkpoints = wiring::open_checkpoints(cx);
+async fn plan_undo(
+    cx: &InstallationContext,
+    checkpoints: &dyn Checkpoints,
+    request: &UndoRequest,
+) -> anyhow::Result<RestorePlan> {
     let workspace = cx.open_workspace()?;
     let planned =
-        compute_restore_plan(checkpoints.as_ref(), &workspace, &request.checkpoints, &request.only);
+        compute_restore_plan(checkpoints, &workspace, &request.checkpoints, &request.only);
     let mut restore = planned.await?;
     if request.merge {
         restore.accept_merges();
@@ -147,17 +152,17 @@ async fn plan_undo(cx: &InstallationContext, request: &UndoRequest) -> anyhow::R
 
 async fn restore_and_record(
     cx: &InstallationContext,
+    checkpoints: &dyn Checkpoints,
     request: &UndoRequest,
     pen: &mut SessionPen,
 ) -> anyhow::Result<UndoResult> {
-    let restore = plan_undo(cx, request).await?;
+    let restore = plan_undo(cx, checkpoints, request).await?;
     let workspace = cx.open_workspace()?;
-    let checkpoints = wiring::open_checkpoints(cx);
     let clock = SystemClock::default();
     let (session, run) = (request.session.clone(), request.run.clone());
     let origin = RestoreOrigin { session, run, ts: clock.now() };
-    let mut done = UndoResult::of_plan(restore.clone());
-    let applied = perform_restore(checkpoints.as_ref(), &workspace, restore, origin).await?;
+    let mut done = UndoResult::of_plan(&restore);
+    let applied = perform_restore(checkpoints, &workspace, restore, origin).await?;
     let Some((checkpoint, paths)) = applied else { return Ok(done) };
     done.checkpoint = Some(checkpoint.clone());
     if pen.session().run().is_some() {
@@ -176,7 +181,7 @@ async fn restore_and_record(
 }
 
 impl UndoResult {
-    fn of_plan(restore: RestorePlan) -> UndoResult {
+    fn of_plan(restore: &RestorePlan) -> UndoResult {
         let changes = restore
             .entries
             .iter()
@@ -184,8 +189,8 @@ impl UndoResult {
         UndoResult {
             checkpoint: None,
             changes: changes.collect(),
-            conflicts: restore.conflicts,
-            already: restore.already,
+            conflicts: restore.conflicts.clone(),
+            already: restore.already.clone(),
         }
     }
 }

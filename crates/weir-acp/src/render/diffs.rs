@@ -109,9 +109,11 @@ impl DiffReader<'_> {
         self.hunk.is_open = true;
     }
 
-    /// A side ends without a line break: which one cannot be told from here, and no editor minds.
+    /// A side ends without a line break: which one cannot be told from here, and no editor minds. What a text
+    /// of the file would not show is said.
     fn read_note(&mut self, line: &str) {
-        if line.starts_with("Binary ") && self.contents.len() < HUNKS_MAX {
+        let is_said = line.starts_with("Binary ") || line.starts_with("Stored as ");
+        if is_said && self.contents.len() < HUNKS_MAX {
             self.contents.push(ToolCallContent::text_content(line));
         }
     }
@@ -166,6 +168,10 @@ mod tests {
         let binary = "--- a/b\n+++ b/b\nBinary content, 1 B before, 2 B after\n";
         let words = ToolCallContent::text_content("Binary content, 1 B before, 2 B after");
         assert_eq!(diff_contents(binary, "/w"), [words]);
+        let form = "--- a/b\n+++ b/b\nStored as UTF-8, LF (before: UTF-8 with BOM, LF)\n@@ -1 +1 @@\n-a\n+b\n";
+        let words =
+            ToolCallContent::text_content("Stored as UTF-8, LF (before: UTF-8 with BOM, LF)");
+        assert_eq!(diff_contents(form, "/w"), [words, diff("/w/b", Some("a\n"), "b\n")]);
         let many = format!("--- a/b\n+++ b/b\n{}", "@@ -1 +1 @@\n-a\n+b\n".repeat(HUNKS_MAX + 5));
         assert_eq!(diff_contents(&many, "/w").len(), HUNKS_MAX);
     }

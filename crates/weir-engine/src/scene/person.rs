@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use crate::regular_file::open_regular_file;
+use crate::text_form::TextEncoding;
 
 /// Characters of `SOUL.md` that are told: it stands in every request.
 pub const SOUL_CHARS_MAX: usize = 6_000;
@@ -44,6 +45,10 @@ pub(super) fn read_bounded_text(
     file.take(most + 1).read_to_end(&mut head)?;
     let bytes = length.max(head.len() as u64);
     // A byte order mark is no part of the text.
+    let text: Cow<'_, str> = match TextEncoding::of_file(&head) {
+        TextEncoding::Utf16(order) => Cow::Owned(order.decode_lossy(&head)),
+        TextEncoding::Utf8 | TextEncoding::MarkedUtf8 => String::from_utf8_lossy(&head),
+    };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let end = text.char_indices().nth(chars_max).map(|(at, _)| at);
     let (kept, is_cut) = match end {

@@ -14,6 +14,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::regular_file::open_regular_file;
+use crate::text_form::TextEncoding;
 
 /// The list of invisible paths.
 pub(super) const IGNORE_LIST: &str = ".weirignore";
@@ -166,5 +167,10 @@ fn read_bounded(path: &Path) -> Result<String, String> {
     if bytes.len() as u64 > LIST_BYTES_MAX {
         return Err(format!("it is larger than {LIST_BYTES_MAX} bytes"));
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let text = TextEncoding::of_file(&bytes).decode(&bytes)?;
+    if text.contains(&0) {
+        // Its patterns would name nothing, and nobody would be told.
+        return Err("it is no text".into());
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::Path;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::event::CheckpointRestored;
 use weir_core::ids::{CallId, CheckpointId, SessionId, Timestamp};
+use weir_core::sorting::sort_stably_by_key;
 use weir_engine::family;
 use weir_engine::ports::{CheckpointInfo, FileContent, SessionMeta};
 use weir_engine::rewind;
+use weir_engine::text_diff::{render_named_diff, render_unified_diff};
 use weir_engine::undo::{self, Merge, RestorePlan, UndoConflict};
+use weir_install::content_difference::{content_as_text, describe_stored_form};
 use weir_install::user_space::UserSpace;
 
 use super::approvals::parse_approval_address;
@@ -25,6 +27,8 @@ use crate::route::Route;
 const DIFF_BYTES_MAX: usize = 1 << 20;
 /// Most lines of both sides for which a difference is made.
 const DIFF_LINES_MAX: usize = 50_000;
+/// Lines around a change.
+const CONTEXT_LINES: usize = 3;
 
 /// The routes of this file.
 pub(crate) fn checkpoint_api_routes() -> Vec<Route> {
@@ -43,7 +47,8 @@ pub(crate) fn checkpoint_api_routes() -> Vec<Route> {
 }
 
 /// A checkpoint in a list.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CheckpointSummary {
     /// By which it is addressed: `SESSION.CHECKPOINT`.
     pub(crate) id: String,
@@ -62,7 +67,8 @@ pub(crate) struct CheckpointSummary {
 }
 
 /// What became of one path.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PathChange {
     /// The path.
     pub(crate) path: String,
@@ -73,7 +79,8 @@ pub(crate) struct PathChange {
 }
 
 /// A checkpoint with what its call changed.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CheckpointChanges {
     /// As in lists.
     #[serde(flatten)]
@@ -83,7 +90,8 @@ pub(crate) struct CheckpointChanges {
 }
 
 /// What is to be taken back.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RestoreBody {
     /// Change nothing, say what would be done.
@@ -99,7 +107,8 @@ pub(crate) struct RestoreBody {
 }
 
 /// A path that somebody changed since, and that is left alone.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RestoreConflict {
     /// The path.
     pub(crate) path: String,
@@ -108,7 +117,8 @@ pub(crate) struct RestoreConflict {
 }
 
 /// What was, or would be, taken back.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RestoreReport {
     /// Nothing was changed.
     pub(crate) preview: bool,
@@ -199,23 +209,18 @@ pub(crate) fn describe_path_change(path: &str, old: &FileContent, new: &FileCont
     PathChange { path: path.to_owned(), what: what.into(), diff: diff_contents(path, old, new) }
 }
 
-fn content_text(content: &FileContent) -> Option<&str> {
-    match content {
-        FileContent::Absent => Some(""),
-        FileContent::File { bytes, .. } => {
-            std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
-        }
-        FileContent::Folder | FileContent::Link { .. } => None,
-    }
-}
-
 fn diff_contents(path: &str, old: &FileContent, new: &FileContent) -> Option<String> {
-    let (old, new) = (content_text(old)?, content_text(new)?);
-    if old.lines().count() + new.lines().count() > DIFF_LINES_MAX {
+    let (old_text, new_text) = (content_as_text(old)?, content_as_text(new)?);
+    if old_text.lines().count() + new_text.lines().count() > DIFF_LINES_MAX {
         return None;
     }
-    let diff = similar::TextDiff::from_lines(old, new);
-    let unified = diff.unified_diff().header(path, path).to_string();
+    let unified = match describe_stored_form(old, new) {
+        Some(form) if old != new => {
+            let hunks = render_unified_diff(&old_text, &new_text, CONTEXT_LINES);
+            format!("--- {path}\n+++ {path}\n{form}\n{hunks}")
+        }
+        Some(_) | None => render_named_diff([path, path], &old_text, &new_text),
+    };
     (unified.len() <= DIFF_BYTES_MAX).then_some(unified)
 }
 
@@ -273,7 +278,7 @@ pub(crate) async fn put_back(
 ) -> HandlerResult<RestoreReport> {
     let CallerSpace { app, caller, space } = owner;
     // Oldest first: what was there before the first of several changes comes back.
-    chosen.sort_by_key(|info| info.ts);
+    sort_stably_by_key(&mut chosen, |info| info.ts);
     let touched: BTreeSet<&str> =
         chosen.iter().flat_map(|i| &i.changes).map(|change| change.path.as_str()).collect();
     if let Some(path) = body.paths.iter().find(|path| !touched.contains(path.as_str())) {
@@ -336,5 +341,28 @@ fn restore_report(plan: &RestorePlan, preview: bool) -> RestoreReport {
         conflicts: plan.conflicts.iter().map(conflicting).collect(),
         already: plan.already.clone(),
         checkpoint: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_engine::utf16::ByteOrder;
+
+    use super::*;
+
+    #[test]
+    fn g7_what_would_be_put_back_is_shown_in_utf_16_too_and_with_a_form_that_changes() {
+        let file = |bytes: &[u8]| FileContent::File { bytes: bytes.into(), mode: 0o644 };
+        let shown = |old: &FileContent, new: &FileContent| describe_path_change("x", old, new).diff;
+        let [old, new] = ["a\n", "b\n"].map(|text| file(&ByteOrder::Big.encode(text)));
+        let head = "--- x\n+++ x\n";
+        let hunk = "@@ -1 +1 @@\n-a\n+b\n";
+        assert_eq!(shown(&old, &new), Some(format!("{head}Stored as UTF-16BE, LF\n{hunk}")));
+        assert_eq!(shown(&old, &old), Some(String::new()));
+        let (plain, marked) = (file(b"a\n"), file(b"\xef\xbb\xbfa\n"));
+        let mark = "Stored as UTF-8, LF (before: UTF-8 with BOM, LF)\n";
+        assert_eq!(shown(&marked, &plain), Some(format!("{head}{mark}")));
+        assert_eq!(shown(&plain, &file(b"b\n")), Some(format!("{head}{hunk}")));
+        assert_eq!(shown(&plain, &file(b"\0")), None);
     }
 }

@@ -8,6 +8,7 @@ use weir_engine::workspace::Workspace;
 
 use crate::built::{EditTool, NewContents, tool_spec};
 use crate::draft::{self, PlanDraft, plan_blocking};
+use crate::stored_text::{StoredText, has_crlf, with_crlf};
 use crate::text;
 
 pub(crate) struct AppendToFile;
@@ -29,7 +30,7 @@ impl EditTool for AppendToFile {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "append_to_file",
                 ToolGroup::Edit,
                 "Adds text at the end of a file, beginning on a line of its own.",
@@ -70,32 +71,40 @@ fn plan_append(input: &Input, workspace: &Workspace) -> CallPlan {
     }
     let old: &[u8] = match &before {
         FileContent::Absent => b"",
-        FileContent::File { bytes, .. } if draft::is_binary(bytes) => {
-            return draft.into_failing_plan(
-                summary,
-                format!("{path} is a binary file; text cannot be appended"),
-            );
-        }
         FileContent::File { bytes, .. } => bytes,
         FileContent::Folder | FileContent::Link { .. } => {
             return draft.into_failing_plan(summary, draft::not_a_file(&path, &before));
         }
     };
-    let after = draft::file_content(append_text(old, &input.content), &before);
-    draft.add_change(at, &before, &after);
-    draft.into_plan(summary)
+    match extended_file(old, &input.content, &path) {
+        Ok(new) => {
+            let after = draft::file_content(new, &before);
+            draft.add_change(at, &before, &after);
+            draft.into_plan(summary)
+        }
+        Err(why) => draft.into_failing_plan(summary, why),
+    }
+}
+
+/// The bytes of a file with more text, or why it cannot have more.
+fn extended_file(old: &[u8], text: &str, path: &str) -> Result<Vec<u8>, String> {
+    let stored = StoredText::of_file(old);
+    let stored = stored.map_err(|why| format!("{path} cannot be changed here: {why}"))?;
+    if stored.is_binary() {
+        return Err(format!("{path} is a binary file; text cannot be appended"));
+    }
+    stored.store(append_text(stored.plain(), text))
 }
 
 /// `old`, a line end where it has none, and `text` with the file's own line ends.
 fn append_text(old: &[u8], text: &str) -> Vec<u8> {
-    let crlf = old.windows(2).any(|pair| pair == b"\r\n");
+    let crlf = has_crlf(&String::from_utf8_lossy(old));
     let mut bytes = old.to_vec();
     if !old.is_empty() && !old.ends_with(b"\n") {
         bytes.extend_from_slice(if crlf { b"\r\n" } else { b"\n" });
     }
     if crlf {
-        let text = text.replace("\r\n", "\n").replace('\n', "\r\n");
-        bytes.extend_from_slice(text.as_bytes());
+        bytes.extend_from_slice(with_crlf(text).as_bytes());
     } else {
         bytes.extend_from_slice(text.as_bytes());
     }

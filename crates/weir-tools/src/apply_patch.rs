@@ -11,6 +11,7 @@ use weir_engine::workspace::{FileError, Workspace};
 use crate::built::{EditTool, NewContents, tool_spec};
 use crate::draft::{self, EDIT_BYTES_MAX, PlanDraft, plan_blocking};
 use crate::patch::{self, FilePatch};
+use crate::stored_text::{self, StoredText};
 use crate::text;
 
 /// Failures that are named in a message.
@@ -33,7 +34,7 @@ impl EditTool for ApplyPatch {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "apply_patch",
                 ToolGroup::Edit,
                 "Applies a unified diff to one or more files: all of it or, if any hunk does not \
@@ -161,13 +162,8 @@ impl PatchTree<'_> {
         }
     }
 
-    fn current_bytes(&self, path: &str, file: &FilePatch) -> Result<(&[u8], u32), String> {
+    fn current_bytes(&self, path: &str) -> Result<(&[u8], u32), String> {
         match self.current_content(path) {
-            FileContent::File { bytes, .. }
-                if !file.hunks.is_empty() && draft::is_binary(bytes) =>
-            {
-                Err(format!("{path} is a binary file; a patch cannot change it"))
-            }
             FileContent::File { bytes, mode } => Ok((bytes, *mode)),
             FileContent::Absent => Err(draft::describe_missing(
                 self.workspace,
@@ -187,12 +183,12 @@ impl PatchTree<'_> {
     }
 
     fn delete_file(&mut self, path: &str, file: &FilePatch) -> Result<(), String> {
-        let (bytes, _) = self.current_bytes(path, file)?;
-        let left = patch::apply_hunks(path, bytes, &file.hunks)?;
-        if !left.is_empty() {
+        let (bytes, _) = self.current_bytes(path)?;
+        let left = patched_bytes(path, bytes, file)?;
+        if !StoredText::of_file(&left)?.plain().is_empty() {
             return Err(format!(
                 "{path}: the patch deletes the file but leaves {} of it; use delete_file",
-                text::count_noun(left.split_inclusive(|byte| *byte == b'\n').count(), "line")
+                text::count_noun(stored_text::count_lines(&left), "line")
             ));
         }
         self.set_content(path, FileContent::Absent);
@@ -200,8 +196,8 @@ impl PatchTree<'_> {
     }
 
     fn change_file(&mut self, old: &str, new: &str, file: &FilePatch) -> Result<(), String> {
-        let (bytes, mode) = self.current_bytes(old, file)?;
-        let bytes = patch::apply_hunks(old, bytes, &file.hunks)?.into();
+        let (bytes, mode) = self.current_bytes(old)?;
+        let bytes = patched_bytes(old, bytes, file)?.into();
         if old != new {
             if *self.current_content(new) != FileContent::Absent {
                 return Err(format!("{new} exists already, but the patch moves {old} there"));
@@ -211,4 +207,16 @@ impl PatchTree<'_> {
         self.set_content(new, FileContent::File { bytes, mode });
         Ok(())
     }
+}
+
+/// The bytes of a file after its hunks, in the form that it had.
+fn patched_bytes(path: &str, bytes: &[u8], file: &FilePatch) -> Result<Vec<u8>, String> {
+    if file.hunks.is_empty() {
+        return Ok(bytes.to_vec());
+    }
+    let stored = StoredText::of_file(bytes).map_err(|why| format!("{path}: {why}"))?;
+    if stored.is_binary() {
+        return Err(format!("{path} is a binary file; a patch cannot change it"));
+    }
+    stored.store(patch::apply_hunks(path, stored.plain(), &file.hunks)?)
 }

@@ -6,10 +6,12 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use weir_core::tool::{Effects, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, FileContent, ToolContext};
+use weir_engine::sniff::{self, FileKind};
 use weir_engine::workspace::Workspace;
 
 use crate::built::{EditTool, NewContents, tool_spec};
 use crate::draft::{self, PlanDraft, plan_blocking};
+use crate::stored_text::{self, StoredText, has_crlf, with_crlf};
 use crate::{nearest, text};
 
 /// Places that are named in a message.
@@ -39,7 +41,7 @@ impl EditTool for EditFile {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "edit_file",
                 ToolGroup::Edit,
                 "Replaces text in a file. old_text must match exactly and occur exactly \
@@ -56,9 +58,7 @@ impl EditTool for EditFile {
 
     fn report_result(input: &Input, effects: &Effects, contents: &NewContents) -> String {
         let path = effects.paths.first().map_or(input.path.as_str(), |at| at.path.as_str());
-        let lines = contents
-            .get(path)
-            .map_or(0, |bytes| bytes.split_inclusive(|byte| *byte == b'\n').count());
+        let lines = contents.get(path).map_or(0, |bytes| stored_text::count_lines(bytes));
         format!(
             "Replaced {} in {path}; it now has {}",
             text::count_noun(input.expected_replacements.unwrap_or(1), "occurrence"),
@@ -85,12 +85,27 @@ fn plan_edit(input: &Input, workspace: &Workspace) -> CallPlan {
     let FileContent::File { bytes, .. } = &before else {
         return draft.into_failing_plan(summary, draft::not_a_file(&path, &before));
     };
-    if draft::is_binary(bytes) {
+    let stored = match StoredText::of_file(bytes) {
+        Ok(stored) => stored,
+        Err(why) => {
+            let why = format!("{path} cannot be changed here: {why}");
+            return draft.into_failing_plan(summary, why);
+        }
+    };
+    if stored.is_binary() {
         let size = text::size_text(bytes.len() as u64);
-        return draft
-            .into_failing_plan(summary, format!("{path} is a binary file of {size}, not text"));
+        let what = match sniff::detect_file_kind(bytes) {
+            FileKind::Binary(name) => name,
+            FileKind::Text | FileKind::Image(_) | FileKind::Pdf => "binary data",
+        };
+        let why = format!(
+            "{path} is {what} of {size}, not text that can be edited here; change it with a program \
+             through run_shell"
+        );
+        return draft.into_failing_plan(summary, why);
     }
-    match replace_exact(bytes, input, &path) {
+    let replaced = replace_exact(stored.plain(), input, &path);
+    match replaced.and_then(|plain| stored.store(plain)) {
         Ok(new) => {
             let after = draft::file_content(new, &before);
             let n = input.expected_replacements.unwrap_or(1);
@@ -143,13 +158,11 @@ pub(crate) fn replace_exact(bytes: &[u8], input: &Input, path: &str) -> Result<V
 
 /// In a file with CRLF, line feeds of both texts mean its own line ends.
 fn with_line_ends(file: &str, old: String, new: String) -> (String, String) {
-    let crlf = file.matches("\r\n").count();
-    if crlf == 0 || crlf * 2 < file.matches('\n').count() {
+    if !has_crlf(file) {
         return (old, new);
     }
-    let convert = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
-    let old = if file.contains(&old) { old } else { convert(&old) };
-    (old, convert(&new))
+    let old = if file.contains(&old) { old } else { with_crlf(&old) };
+    (old, with_crlf(&new))
 }
 
 fn describe_miss(file: &str, old: &str, path: &str) -> String {

@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead};
 
 use tokio_util::sync::CancellationToken;
+use weir_engine::utf16::ByteOrder;
+
+use crate::utf16_reader::Utf16Reader;
 
 /// Lines of a page, when none are asked for.
 pub(crate) const PAGE_LINES: usize = 2_000;
@@ -27,8 +30,10 @@ pub(crate) struct NumberedPage {
     pub(crate) total: Option<usize>,
     /// Lines follow the last one shown.
     pub(crate) more: bool,
-    /// Some bytes were not UTF-8 and are shown as `�`.
+    /// Some bytes were not of its encoding and are shown as `�`.
     pub(crate) lossy: bool,
+    /// It is stored in UTF-16 of this order; `None`: in UTF-8.
+    pub(crate) order: Option<ByteOrder>,
     /// The lines end with carriage return and line feed.
     pub(crate) crlf: bool,
     /// A NUL byte stands on this line.
@@ -41,6 +46,21 @@ struct PageLine {
     kept: Vec<u8>,
     bytes: u64,
     ended: bool,
+}
+
+/// [`read_page`] of a file, which may be stored in UTF-16: what is counted is its text in UTF-8.
+pub(crate) fn read_stored_page(
+    reader: &mut dyn BufRead,
+    offset: usize,
+    limit: usize,
+    cancel: &CancellationToken,
+) -> io::Result<NumberedPage> {
+    let Some(order) = ByteOrder::of_mark(reader.fill_buf()?) else {
+        return read_page(reader, offset, limit, cancel);
+    };
+    let mut decoded = Utf16Reader::new(reader, order);
+    let page = read_page(&mut decoded, offset, limit, cancel)?;
+    Ok(NumberedPage { order: Some(order), ..page })
 }
 
 /// Reads lines `offset` (from 1) to `offset + limit - 1`, or fewer where the page is full.
@@ -226,8 +246,11 @@ pub(crate) fn render_page(
     if page.crlf {
         notes.push("lines end with CRLF".into());
     }
+    let encoding = page.order.map_or("UTF-8", ByteOrder::encoding_name);
     if page.lossy {
-        notes.push("not valid UTF-8: broken bytes are shown as \u{fffd}".into());
+        notes.push(format!("not valid {encoding}: broken bytes are shown as \u{fffd}"));
+    } else if page.order.is_some() {
+        notes.push(format!("stored as {encoding}, which changes keep"));
     }
     let lines = page.text.trim_end_matches('\n');
     Ok(match notes.is_empty() {

@@ -44,7 +44,7 @@ impl ActionTool for ReadFile {
         ToolSpec {
             parallel_safe: true,
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "read_file",
                 ToolGroup::Read,
                 "Reads a text file with line numbers (number, tab, line): at most 2000 lines or \
@@ -140,7 +140,7 @@ fn read_content(
         FileKind::Text => {
             let offset = input.offset.unwrap_or(1).max(1);
             let limit = input.limit.unwrap_or(pager::PAGE_LINES).max(1);
-            let page = pager::read_page(reader, offset, limit, cancel).map_err(failed)?;
+            let page = pager::read_stored_page(reader, offset, limit, cancel).map_err(failed)?;
             return pager::render_page(&page, path, bytes, offset).map(FileReading::Text);
         }
         FileKind::Binary(name) => {

@@ -30,7 +30,7 @@ impl EditTool for WriteFile {
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..tool_spec::<Input>(
+            ..tool_spec(
                 "write_file",
                 ToolGroup::Edit,
                 "Creates a file (and its folders) or replaces its whole content. To change a part \
@@ -83,7 +83,12 @@ fn plan_write(input: Input, workspace: &Workspace) -> CallPlan {
     if !matches!(before, FileContent::Absent | FileContent::File { .. }) {
         return draft.into_failing_plan(summary, draft::not_a_file(&path, &before));
     }
-    let bytes = input.content.into_bytes();
+    let bytes = match &before {
+        FileContent::File { bytes, .. } => rewrite_text(bytes, input.content),
+        FileContent::Absent | FileContent::Folder | FileContent::Link { .. } => {
+            input.content.into_bytes()
+        }
+    };
     if bytes.len() as u64 > EDIT_BYTES_MAX {
         let (size, max) = (text::size_text(bytes.len() as u64), text::size_text(EDIT_BYTES_MAX));
         return draft.into_failing_plan(

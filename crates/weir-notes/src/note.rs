@@ -179,7 +179,9 @@ impl NoteFacts {
 pub fn parse_note(text: &str) -> NoteFacts {
     let mut facts = NoteFacts::default();
     let place = properties::find_frontmatter(text);
-    let body_start = place.map_or(0, |place: FrontmatterPlace| place.block.end);
+    // A mark is no part of the first line, which may be a heading.
+    let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let body_start = place.map_or(mark, |place: FrontmatterPlace| place.block.end);
     if let Some(place) = place {
         let yaml = place.yaml.slice_of(text);
         match properties::parse_properties(yaml) {

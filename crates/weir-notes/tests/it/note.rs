@@ -179,6 +179,15 @@ fn k2_headings_and_blocks_are_found() {
 }
 
 #[test]
+fn k2_a_mark_before_the_text_hides_no_heading() {
+    for text in ["\u{feff}# Beds\r\n\r\n[[Garden]]\r\n", "\u{feff}---\na: 1\n---\n# Beds\n"] {
+        let facts = parse_note(text);
+        assert!(facts.has_subpath("Beds"), "{text:?}");
+        assert_eq!(facts.headings[0].at.slice_of(text).trim_end(), "# Beds");
+    }
+}
+
+#[test]
 fn k1_the_index_follows_changes() {
     let mut index = load_vault();
     let sources = |index: &NoteIndex| -> Vec<String> {

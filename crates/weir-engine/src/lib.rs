@@ -99,6 +99,7 @@ mod media;
 pub mod memory;
 #[doc(hidden)]
 pub mod missing_model;
+pub mod misspelling;
 mod nested;
 pub mod open_asks;
 mod openings;

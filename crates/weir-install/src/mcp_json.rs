@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
+use weir_engine::misspelling::name_what_was_meant;
 
 use crate::config::{McpServerSettings, find_server_problem, name_problem, read_text};
 use crate::duration::TimeSpan;
@@ -106,7 +107,7 @@ pub fn parse_mcp_json(text: &str) -> Result<Vec<McpJsonServer>, String> {
         let told = error.to_string();
         // The place stands in front already.
         let why = told.split(" at line ").next().unwrap_or(&told);
-        format!("{}: {why}", error.line().max(1))
+        format!("{}: {}", error.line().max(1), name_what_was_meant(why))
     })?;
     let servers = file.mcp_servers.0.into_iter().map(|(name, server)| {
         let line = line_of(text, &name);

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use weir_core::model::Thinking;
 use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
-use weir_core::tool::ToolGroup;
+use weir_core::tool::{PathAccess, PathPlace, ToolGroup};
+use weir_engine::misspelling::name_what_was_meant;
 use weir_engine::regular_file::read_regular_file;
 use weir_engine::workspace::Workspace;
 
@@ -355,7 +356,7 @@ fn check_profile_length(length: u64) -> Result<(), String> {
 fn from_toml(text: &str) -> Result<ProfileFile, String> {
     toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-        format!("{line}: {}", error.message().replace('\n', "; "))
+        format!("{line}: {}", name_what_was_meant(&error.message().replace('\n', "; ")))
     })
 }
 

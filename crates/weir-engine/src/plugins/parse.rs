@@ -2,6 +2,8 @@
 
 use weir_core::plugin::{PluginManifest, check_manifest, find_hidden_character};
 
+use crate::misspelling::name_what_was_meant;
+
 /// The manifest in `text`, which stands at `place` for people, in a folder called `folder`. `base` is
 /// the address that a person set for it.
 ///
@@ -23,7 +25,7 @@ pub(super) fn parse_manifest(
     let manifest: PluginManifest = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
-        let what = error.message().lines().next().unwrap_or_default().to_owned();
+        let what = name_what_was_meant(error.message().lines().next().unwrap_or_default());
         format!("{place}:{line}: {what}")
     })?;
     check_manifest(&manifest, folder, base)
@@ -89,7 +91,10 @@ mod tests {
         for (rest, begins) in [
             ("", ""),
             ("colour = \"red\"\n", "plugin.toml:4: unknown field `colour`"),
-            ("[commands.a]\nrun = \"ls\"\nruns = \"x\"\n", "plugin.toml:6: unknown field `runs`"),
+            (
+                "[commands.a]\nrun = \"ls\"\nruns = \"x\"\n",
+                "plugin.toml:6: unknown field `runs`; did you mean `run`?",
+            ),
             ("[commands.a\n", "plugin.toml:4: "),
             ("[commands.a]\nrun = \"\"\n", "plugin.toml:5: commands.a.run is empty"),
             ("[commands.a]\ndescription = \"x\"\n", "plugin.toml:4: commands.a has neither"),

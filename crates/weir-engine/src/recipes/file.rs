@@ -6,6 +6,8 @@ use std::fmt;
 use weir_core::governance::label::Label;
 use weir_core::recipe::{Recipe, RecipeSource, check_recipe};
 
+use crate::misspelling::name_what_was_meant;
+
 /// Most bytes of a file with a recipe.
 pub const FILE_BYTES_MAX: u64 = 64 * 1024;
 
@@ -31,7 +33,8 @@ impl fmt::Display for RecipeFault {
 pub fn parse_file(text: &str) -> Result<Recipe, Vec<RecipeFault>> {
     let recipe: Recipe = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_at(text, span.start));
-        vec![RecipeFault { line, says: error.message().trim().replace('\n', " ") }]
+        let says = name_what_was_meant(&error.message().trim().replace('\n', " "));
+        vec![RecipeFault { line, says }]
     })?;
     let recipe = Recipe { source: RecipeSource::Written, label: Label::default(), ..recipe };
     let faults = check_recipe(&recipe, None);
@@ -88,7 +91,7 @@ mod tests {
     fn m5_what_is_wrong_is_said_with_its_line() {
         for (from, to, line, words) in [
             ("name = \"Tidy\"", "name = Tidy", 2, "invalid"),
-            ("name = \"Tidy\"", "nam = \"Tidy\"", 2, "unknown field `nam`"),
+            ("name = \"Tidy\"", "nam = \"Tidy\"", 2, "unknown field `nam`; did you mean `name`?"),
             ("id = \"tidy\"", "id = \"Ti dy\"", 1, "id: "),
             ("[\"tidy\"]", "[]", 4, "triggers: there are none"),
             ("[\"tidy\"]", "[\"tidy\", \"!\"]", 4, "triggers[1]: it has no word"),

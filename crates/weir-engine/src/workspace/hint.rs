@@ -63,7 +63,7 @@ fn hint_text(
 }
 
 /// The name nearest to `wanted`, if one is near enough to be a slip.
-fn nearest_name<'a>(wanted: &str, names: &'a [String]) -> Option<&'a str> {
+pub(crate) fn nearest_name<'a>(wanted: &str, names: &'a [String]) -> Option<&'a str> {
     let bound = (wanted.chars().count() / 3).clamp(1, 4);
     names
         .iter()

@@ -3,8 +3,10 @@
 
 use std::ops::Range;
 
+use serde::Deserialize as _;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
+use weir_engine::misspelling::name_what_was_meant;
 
 use super::Settings;
 use super::catalogue::expected_value;
@@ -12,7 +14,7 @@ use super::file::{SettingPath, key_text};
 
 /// What is wrong in the text of a file, without file and line.
 pub(super) fn describe_file_mismatch(text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().lines().collect::<Vec<_>>().join("; ");
+    let message = name_what_was_meant(&error.message().lines().collect::<Vec<_>>().join("; "));
     let mut key = SettingPath::new();
     let table = DeTable::parse(text).ok();
     let is_found = table
@@ -31,7 +33,7 @@ pub(super) fn describe_merged_mismatch(
     error: &serde_json::Error,
 ) -> Option<(String, String)> {
     let key = find_misfit(merged)?;
-    let message = error.to_string();
+    let message = name_what_was_meant(&error.to_string());
     let told = with_expected_value(&key, &message);
     let link = if told == message { "" } else { "has an " };
     Some((key_text(&key), format!("{link}{told}")))
@@ -90,7 +92,7 @@ fn fits_without(merged: &Value, table: &[String], name: &str) -> bool {
     if let Some(Value::Object(fields)) = found {
         fields.remove(name);
     }
-    serde_json::from_value::<Settings>(left).is_ok()
+    Settings::deserialize(&left).is_ok()
 }
 
 #[cfg(test)]
@@ -117,7 +119,9 @@ mod tests {
                 "models.\"acme/large\".window: invalid type",
             ),
             ("limits = { max_iteration = 3 }", "limits.max_iteration: unknown field"),
-            ("modle = 3", "unknown field `modle`"),
+            ("modle = 3", "unknown field `modle`; did you mean `model`?"),
+            ("[limits]\nmax_iteration = 3\n", "`max_iteration`; did you mean `max_iterations`?"),
+            ("colour = 3", "unknown field `colour`, expected one of"),
         ] {
             let error = toml::from_str::<Settings>(text).expect_err("it is wrong");
             let said = describe_file_mismatch(text, &error);

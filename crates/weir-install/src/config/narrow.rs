@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::Deserialize as _;
 use serde_json::Value;
 use weir_core::governance::rules::RuleAction;
 use weir_core::model::Thinking;
@@ -136,7 +137,7 @@ pub(super) fn settings_of(user: Option<&ConfigLayer>) -> anyhow::Result<Settings
     for (key, placed) in user.iter().flat_map(|layer| &layer.values) {
         super::file::insert(&mut json, key, placed.json.clone());
     }
-    Ok(serde_json::from_value(json)?)
+    Ok(Settings::deserialize(&json)?)
 }
 
 /// Why the project may not set this; `None`: it may.
@@ -215,7 +216,7 @@ pub(super) fn allows_more(key: &SettingPath, placed: &PlacedValue, below: &Setti
 
 /// Whether a level is above the most that whoever is not trusted may ask for.
 fn thinks_more(placed: &PlacedValue, below: &Settings) -> bool {
-    let Ok(level) = serde_json::from_value::<Thinking>(placed.json.clone()) else { return true };
+    let Ok(level) = Thinking::deserialize(&placed.json) else { return true };
     exceeds_thinking(level, below)
 }
 
@@ -262,7 +263,7 @@ pub(super) fn is_wider_cap(name: &str, placed: &PlacedValue, below: &Settings) -
 pub(super) fn is_wider_limit(limit: &str, placed: &PlacedValue, below: &LimitSettings) -> bool {
     let mut json = serde_json::Value::Object(serde_json::Map::new());
     super::file::insert(&mut json, &[limit.to_owned()], placed.json.clone());
-    let Ok(new) = serde_json::from_value::<LimitSettings>(json) else { return true };
+    let Ok(new) = LimitSettings::deserialize(&json) else { return true };
     // "No bound" is the widest of all.
     let optional =
         |new: Option<u64>, old: Option<u64>| new.unwrap_or(u64::MAX) > old.unwrap_or(u64::MAX);

@@ -82,13 +82,16 @@ pub enum ToolTrait {
     NoRecipeStep,
     /// Starts sub-agents: absent where no deeper one may stand.
     StartsAgents,
+    /// With its schema wherever tools of foreign servers have theirs: what a server offers is called in
+    /// loops, and finding this tool first would cost a request (U7).
+    BesideForeign,
     /// Its results have a number and a tab before each line.
     NumbersLines,
 }
 
 use ToolTrait::{
-    Essential, FindsPast, ForReaders, InCompact, NoRecipeStep, NotForChildren, NumbersLines,
-    StartsAgents, Tame,
+    BesideForeign, Essential, FindsPast, ForReaders, InCompact, NoRecipeStep, NotForChildren,
+    NumbersLines, StartsAgents, Tame,
 };
 
 /// Every tool with a trait. The order is that in which profiles name them.
@@ -112,6 +115,7 @@ const ROWS: &[(&str, &[ToolTrait])] = &[
     ("mark_note_as_memory_source", &[NotForChildren]),
     (BRAIN_KEEPER, &[NotForChildren]),
     (RECIPE_EXECUTOR, &[NotForChildren, NoRecipeStep]),
+    (PROGRAM_RUNNER, &[BesideForeign]),
     ("manage_skill", &[NotForChildren, NoRecipeStep]),
     ("run_skill_script", &[NotForChildren]),
     ("manage_tool", &[NotForChildren, NoRecipeStep]),

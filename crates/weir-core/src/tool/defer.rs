@@ -53,8 +53,12 @@ pub fn split_loading(visible: Vec<ToolSpec>, window: u64) -> ToolLoading {
     let foreign: u64 =
         visible.iter().filter(|t| t.group == ToolGroup::Mcp).map(schema_tokens).sum();
     let no_foreign = window > 0 && foreign * 100 > window * FOREIGN_SHARE_MAX;
+    // Tools of Weir's own that reach servers are in that group, too.
+    let is_foreign = |tool: &ToolSpec| tool.name.starts_with(super::foreign::PREFIX);
+    let has_foreign = !no_foreign && visible.iter().any(is_foreign);
     let named = |tool: &ToolSpec| {
-        (tool.deferred || (no_foreign && tool.group == ToolGroup::Mcp)) && !is_core(tool)
+        let is_rare = tool.deferred && !(has_foreign && tool.has_trait(ToolTrait::BesideForeign));
+        (is_rare || (no_foreign && tool.group == ToolGroup::Mcp)) && !is_core(tool)
     };
     let mut left_out: Vec<bool> = visible.iter().map(named).collect();
     if window > 0 {
@@ -249,6 +253,35 @@ mod tests {
             assert_eq!(names(&loading.deferred), deferred, "{what}");
             assert_eq!(loading.loaded.len() + loading.deferred.len(), all, "{what}");
         }
+    }
+
+    #[test]
+    fn u7_programs_are_loaded_beside_the_tools_of_servers() {
+        let program = || rare("run_program", ToolGroup::Skill);
+        let with_foreign = |tokens: usize| {
+            vec![
+                tool("find_tool", ToolGroup::Agent, 100),
+                program(),
+                rare("list_checkpoints", ToolGroup::Read),
+                tool("mcp__git__push", ToolGroup::Mcp, tokens),
+            ]
+        };
+        let without = || with_foreign(1).into_iter().filter(|t| t.group != ToolGroup::Mcp);
+        let deferred = |tools: Vec<ToolSpec>, window: u64| {
+            names(&split_loading(tools, window).deferred).join(" ")
+        };
+        assert_eq!(deferred(without().collect(), 100_000), "run_program list_checkpoints");
+        assert_eq!(deferred(with_foreign(9_000), 100_000), "list_checkpoints");
+        assert_eq!(deferred(with_foreign(9_000), 0), "list_checkpoints", "nobody knows the window");
+        let all = "run_program list_checkpoints mcp__git__push";
+        assert_eq!(
+            deferred(with_foreign(11_000), 100_000),
+            all,
+            "its loops are found with the tools"
+        );
+        // 25 % of 1,000 are 250: the tool of the server makes room first, and then it.
+        assert_eq!(deferred(with_foreign(90), 1_000), "list_checkpoints mcp__git__push");
+        assert_eq!(deferred(with_foreign(90), 600), all);
     }
 
     #[test]

@@ -37,7 +37,8 @@ pub fn mentioned_blobs(event: &Event) -> Vec<BlobId> {
     found
 }
 
-fn of_blocks(blocks: &[MessageBlock], found: &mut Vec<BlobId>) {
+/// Adds the attachments that blocks mention, those of results among them.
+pub(crate) fn of_blocks(blocks: &[MessageBlock], found: &mut Vec<BlobId>) {
     for block in blocks {
         match block {
             MessageBlock::Image { media } | MessageBlock::Document { media } => {

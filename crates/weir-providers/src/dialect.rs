@@ -134,6 +134,9 @@ pub trait RequestEncoder: Send {
     /// Encodes `request`. Total (V3). The history stands last in the body, so that each body
     /// extends the one before but for the closing brackets, cache markers and tail.
     fn encode(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest;
+    /// The first message of the history that [`RequestEncoder::encode`] would write: it reads no media of those
+    /// before it.
+    fn first_to_write(&self, request: &ModelRequest) -> usize;
     /// Which attachments it encodes as they are; in place of others stand words.
     fn accepted_media(&self) -> AttachmentSupport;
     /// The body that was encoded last; empty once it was taken.

@@ -234,6 +234,10 @@ impl Conversation for HttpConversation {
         self.encoder.encode(request, media)
     }
 
+    fn first_to_write(&self, request: &ModelRequest) -> usize {
+        self.encoder.first_to_write(request)
+    }
+
     fn attachment_support(&self) -> AttachmentSupport {
         self.encoder.accepted_media()
     }

@@ -108,6 +108,14 @@ impl Conversation for TextConversation {
         }
     }
 
+    fn first_to_write(&self, request: &ModelRequest) -> usize {
+        match ToolWay::of_model(&request.model) {
+            ToolWay::Native | ToolWay::AlsoText => self.own.first_to_write(request),
+            // Another request is written than this one, and not made before it is.
+            ToolWay::OnlyText => 0,
+        }
+    }
+
     fn attachment_support(&self) -> AttachmentSupport {
         self.own.attachment_support()
     }

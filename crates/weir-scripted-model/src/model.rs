@@ -155,6 +155,10 @@ impl Conversation for ScriptedConversation {
         self.encoder.encode(request, media)
     }
 
+    fn first_to_write(&self, request: &ModelRequest) -> usize {
+        self.encoder.first_to_write(request)
+    }
+
     fn attachment_support(&self) -> AttachmentSupport {
         self.encoder.accepted_media()
     }

@@ -58,8 +58,16 @@ impl Default for AttachmentSupport {
 #[async_trait]
 pub trait Conversation: Send {
     /// Encodes `request` and keeps the bytes for [`Conversation::send`]. Total: every history can
-    /// be rendered (V3). `media` holds every blob that the history mentions.
+    /// be rendered (V3). `media` holds every blob that the history mentions from
+    /// [`Conversation::first_to_write`] on.
     fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest;
+
+    /// The first message of the history that [`Conversation::prepare`] would write for `request`: those
+    /// before it stand encoded as they are, and nobody reads their attachments again (Q3). 0 where that is not
+    /// known.
+    fn first_to_write(&self, _request: &ModelRequest) -> usize {
+        0
+    }
 
     /// The attachments that the model's vendor takes as they are; others are converted before they
     /// come here (X5).

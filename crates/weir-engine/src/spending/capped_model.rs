@@ -127,6 +127,10 @@ impl Conversation for CappedConversation {
         self.inner.prepare(request, media)
     }
 
+    fn first_to_write(&self, request: &ModelRequest) -> usize {
+        self.inner.first_to_write(request)
+    }
+
     fn attachment_support(&self) -> AttachmentSupport {
         self.inner.attachment_support()
     }

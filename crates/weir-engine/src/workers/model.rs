@@ -12,6 +12,7 @@ use weir_core::model::{ModelRequest, ModelSignal};
 
 use super::spending::SpendingOutcome;
 use super::{WorkerOutcome, Workers};
+use crate::blobs::of_blocks;
 use crate::pictures::keep_reply_pictures;
 use crate::ports::{Blobs as _, Conversation, MediaMap, SignalSink};
 use crate::streaming::ReplyStream;
@@ -94,8 +95,13 @@ impl Workers {
                 () = cancel.cancelled() => return WorkerOutcome::Conversation(conversation, None),
                 converted = self.converter.convert_media(&mut request, takes) => converted,
             };
-            media.retain(|blob| !converted.gone.contains(blob));
             made = converted.made;
+            // Of what is encoded already nobody reads the attachments again: tens of megabytes in each turn.
+            let mut wanted = Vec::new();
+            for message in request.history.iter().skip(conversation.first_to_write(&request)) {
+                of_blocks(&message.blocks, &mut wanted);
+            }
+            media.retain(|blob| !converted.gone.contains(blob) && wanted.contains(blob));
         }
         let mut media = self.encoded_media(media).await;
         media.extend(made);

@@ -8,7 +8,10 @@
 //! Nothing here knows JSON shapes: those are in the dialects ([`RenderDialect`]).
 
 mod pieces;
+#[cfg(test)]
+mod tests;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -17,6 +20,7 @@ use weir_core::ids::SessionId;
 use weir_core::message::{Message, MessageBlock, Role};
 use weir_core::model::{ModelInfo, ModelRequest, Thinking};
 use weir_core::tool::{ToolSpec, defer};
+use weir_engine::equal_parts::EqualParts;
 use weir_engine::ports::{AttachmentSupport, MediaMap, PreparedRequest};
 
 use super::json::is_blank;
@@ -30,6 +34,10 @@ const NOTHING_NEW: &str = "Continue.";
 const BODY_SPARE_BYTES: usize = 2 << 10;
 /// Stands for an assistant message of which nothing is left.
 const NOTHING_SAID: &str = "(no content)";
+
+/// What stands before the histories of all sessions of the program: of most it is the same, and it is the most of
+/// what a short session has encoded.
+static REQUEST_HEADS: EqualParts<[u8]> = EqualParts::new();
 
 /// How far a group of the user's side can still be extended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +120,7 @@ struct MessageGroup {
     /// Messages `first..end` of the history; none for the greeting that some histories need.
     first: usize,
     end: usize,
-    /// Length of the body before it, the group before it not closed yet.
+    /// Length of the kept body before it, the group before it not closed yet.
     start: usize,
     /// Calls issued before it.
     issued: usize,
@@ -128,6 +136,8 @@ struct RequestHead {
     system: Arc<str>,
     tools: Arc<Vec<ToolSpec>>,
     thinking: Thinking,
+    /// As it is written, all but the last byte, by which a dialect tells whether a comma comes next.
+    bytes: Arc<[u8]>,
 }
 
 impl RequestHead {
@@ -146,7 +156,7 @@ pub(crate) struct RequestBuffer<R> {
     head: Option<RequestHead>,
     /// The model of the request at hand: some seals are bound to theirs.
     model: String,
-    /// Head and history, the last group open, without markers and tail.
+    /// The last byte of the head and the history, the last group open, without markers and tail.
     body: Vec<u8>,
     seen: Vec<Arc<Message>>,
     groups: Vec<MessageGroup>,
@@ -518,7 +528,9 @@ impl<R: RenderDialect> RequestBuffer<R> {
     /// The whole body: markers, tail and closing brackets around what is kept.
     fn assemble(&mut self, tail: Option<&str>) -> Vec<u8> {
         let tail = tail.filter(|text| !is_blank(text));
-        let mut out = Vec::with_capacity(self.body.len() + tail.map_or(0, str::len) * 2 + 256);
+        let kept = self.head_bytes().len() + self.body.len();
+        let mut out = Vec::with_capacity(kept + tail.map_or(0, str::len) * 2 + 256);
+        out.extend_from_slice(self.head_bytes());
         let newest = self.groups.last().and_then(|group| group.mark);
         let mut from = 0;
         if let Some(marker) = R::MARKER {
@@ -554,6 +566,16 @@ impl<R: RenderDialect> RequestBuffer<R> {
     }
 }
 
+/// `request` without tools where its model takes none. The last place where that can be held, whoever made the
+/// request: a vendor refuses tools for such a model (K13).
+fn without_refused_tools(request: &ModelRequest) -> Cow<'_, ModelRequest> {
+    if request.tools.is_empty() || request.model.has_ability("tools") {
+        Cow::Borrowed(request)
+    } else {
+        Cow::Owned(ModelRequest { tools: Arc::default(), ..request.clone() })
+    }
+}
+
 impl<R: RenderDialect> RequestEncoder for RequestBuffer<R> {
     fn accepted_media(&self) -> AttachmentSupport {
         let rules = self.render.media_rules();
@@ -564,65 +586,57 @@ impl<R: RenderDialect> RequestEncoder for RequestBuffer<R> {
     }
 
     fn encode(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest {
-        // The last place where it can be held, whoever made the request: a vendor refuses tools for a
-        // model that takes none (K13).
-        let bare;
-        let request = if request.tools.is_empty() || request.model.has_ability("tools") {
-            request
-        } else {
-            bare = ModelRequest { tools: Arc::default(), ..request.clone() };
-            &bare
-        };
+        let request = without_refused_tools(request);
+        let request = request.as_ref();
         // Whoever still sends the body before this one has it: two whole ones are not kept here (Q5).
         self.sent = Bytes::new();
         let scene = RenderContext { media, model: Some(&request.model) };
         self.model.clone_from(&request.model.model.name);
-        let thinking = if self.render.may_think(&self.last_turn(&request.history)) {
-            request.thinking
-        } else {
-            Thinking::Off
-        };
-        let expected = self.body.len();
-        let same_head = self.head.as_ref().is_some_and(|head| head.is_same(request, thinking));
+        let thinking = self.possible_thinking(request);
+        let head_length = self.head_bytes().len();
+        let expected = head_length + self.body.len();
+        let same_head = self.has_head_of(request, thinking);
         let unchanged = if same_head { self.unchanged_prefix(&request.history) } else { 0 };
-        // The last group that is kept may still be written again, so the old bytes are compared
-        // from its start on.
+        // The old bytes are compared from there on.
         let stable = if same_head {
-            let kept = self.groups.iter().rev().find(|group| group.end <= unchanged);
-            kept.map_or_else(|| self.groups.first().map_or(expected, |g| g.start), |g| g.start)
+            let kept = self.last_kept_group(unchanged).or(self.groups.first());
+            kept.map_or(self.body.len(), |group| group.start)
         } else {
             0
         };
-        let old = self.body[stable..].to_vec();
-        if same_head {
+        let kept = if same_head {
+            let old = self.body[stable..].to_vec();
             self.rewind_to(unchanged);
+            self.extend(&request.history, &scene);
+            let kept = stable + common_prefix(&old, &self.body[stable..]);
+            // Within what was kept, the place is still the end of a block.
+            self.marked_before = self.marked_before.filter(|at| *at < kept);
+            head_length + kept
         } else {
-            self.rewind_to(0);
-            self.body.clear();
-            self.marked_before = None;
-            self.render.write_head(&mut self.body, request, thinking);
-            self.head = Some(RequestHead {
-                session: request.session.clone(),
-                model: request.model.clone(),
-                system: request.system.clone(),
-                tools: request.tools.clone(),
-                thinking,
-            });
-        }
-        self.extend(&request.history, &scene);
-        if !same_head {
+            let old = self.whole_body();
+            self.begin_body(request, thinking);
+            self.extend(&request.history, &scene);
             // It grew by doubling; from now on a turn adds little.
             self.body.shrink_to(self.body.len() + BODY_SPARE_BYTES);
-        }
-        let kept = stable + common_prefix(&old, &self.body[stable..]);
-        // Within what was kept, the place is still the end of a block.
-        self.marked_before = self.marked_before.filter(|at| *at < kept);
+            if old.is_empty() { 0 } else { common_prefix(&old, &self.whole_body()) }
+        };
         self.sent = Bytes::from(self.assemble(request.tail.as_deref()));
         PreparedRequest {
             bytes: self.sent.len() as u64,
             prefix_bytes: kept as u64,
             prefix_expected: expected as u64,
         }
+    }
+
+    fn first_to_write(&self, request: &ModelRequest) -> usize {
+        let request = without_refused_tools(request);
+        let request = request.as_ref();
+        // Of another model than the last one the head differs as well.
+        if !self.has_head_of(request, self.possible_thinking(request)) {
+            return 0;
+        }
+        let unchanged = self.unchanged_prefix(&request.history);
+        self.last_kept_group(unchanged).map_or(0, |group| group.first)
     }
 
     fn last_body(&self) -> Bytes {

@@ -94,6 +94,23 @@ fn any_thinking() -> impl Strategy<Value = Thinking> {
     prop::sample::select(vec![Thinking::Off, Thinking::High])
 }
 
+/// The attachments that an encoder is given: what stands encoded is not read again.
+fn media_to_write(encoder: &dyn RequestEncoder, request: &ModelRequest) -> MediaMap {
+    fn is_mentioned(blob: &BlobId, blocks: &[MessageBlock]) -> bool {
+        blocks.iter().any(|block| match block {
+            MessageBlock::Image { media } | MessageBlock::Document { media } => media.blob == *blob,
+            MessageBlock::Result { blocks, .. } => is_mentioned(blob, blocks),
+            MessageBlock::Text { .. } | MessageBlock::Thinking { .. } | MessageBlock::Call(_) => {
+                false
+            }
+        })
+    }
+    let written = &request.history[encoder.first_to_write(request)..];
+    let is_written =
+        |blob: &BlobId| written.iter().any(|message| is_mentioned(blob, &message.blocks));
+    support::media_map().into_iter().filter(|(blob, _)| is_written(blob)).collect()
+}
+
 fn encode(encoder: &mut dyn RequestEncoder, request: &ModelRequest) -> (PreparedRequest, Value) {
     let media = media_to_write(encoder, request);
     let prepared = encoder.encode(request, &media);
@@ -178,6 +195,36 @@ fn v2_each_level_of_thinking_is_asked_for_in_the_words_of_the_dialect() {
             assert_eq!(asked(thinking, &abilities), expected, "{name} {place} {thinking:?}");
             assert_eq!(asked(thinking, &["tools"]), json!(null), "{name} {place} cannot think");
         }
+    }
+}
+
+/// Ten pictures of a megabyte would be read and made text of in every turn.
+#[test]
+fn q3_attachments_of_what_stands_encoded_are_not_read_again() {
+    for (name, quirks) in every_quirk() {
+        let dialect = weir_providers::find_dialect(name).expect("known");
+        let mut encoder = dialect.new_encoder(&quirks);
+        let messages = ordinary_session(name, 3);
+        let step = |count: usize| {
+            let whole = support::request(name, Vec::new());
+            ModelRequest { history: Arc::new(messages[..count].to_vec()), ..whole }
+        };
+        assert_eq!(encoder.first_to_write(&step(1)), 0, "{name}");
+        assert!(
+            !media_to_write(&*encoder, &step(1)).is_empty(),
+            "{name}: the first one has a picture"
+        );
+        encode(&mut *encoder, &step(1));
+        encode(&mut *encoder, &step(3));
+        assert_eq!(
+            encoder.first_to_write(&step(5)),
+            2,
+            "{name}: the results may get more beside them"
+        );
+        assert!(media_to_write(&*encoder, &step(5)).is_empty(), "{name}");
+        let mut other = step(5);
+        other.system = "Other words.".into();
+        assert_eq!(encoder.first_to_write(&other), 0, "{name}: all is written anew");
     }
 }
 

@@ -6,16 +6,17 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use weir_core::message::{Message, MessageBlock};
-use weir_core::model::{FailureClass, ModelReply, ModelSignal};
+use weir_core::model::{FailureClass, ModelInfo, ModelReply, ModelSignal};
 use weir_core::secret::Secret;
 use weir_engine::ports::{Conversation, MediaMap, SignalSink};
 use weir_providers::catalogue::ModelCatalogue;
 use weir_providers::embedding::{EmbeddingError, EmbeddingModel, TextVectors};
 use weir_providers::http_model::{ModelEndpoint, http_model};
 use weir_providers::probe;
+use weir_providers::text_tools::{TEXT_CALLS, TEXT_TOOLS};
 use weir_providers::transport::{ModelTransport, TransportOptions};
 
-use crate::support;
+use crate::support::{self, IMAGE};
 
 const KEY: &str = "sk-marker-0123456789";
 
@@ -132,6 +133,28 @@ fn failed(reply: ModelReply) -> (FailureClass, String, Option<u64>) {
     match reply {
         ModelReply::Failed { class, message, retry_after_ms } => (class, message, retry_after_ms),
         ModelReply::Whole { .. } => panic!("whole"),
+    }
+}
+
+/// What its encoder knows must come through whatever is put around it.
+#[tokio::test]
+async fn q3_a_conversation_says_what_of_its_history_stands_encoded() {
+    let history = [
+        Message::user(vec![MessageBlock::Image { media: support::media("image/png", IMAGE) }]),
+        Message::assistant(vec![MessageBlock::text("A dot.")]),
+        Message::user(vec![MessageBlock::text("Which colour?")]),
+    ];
+    for (abilities, first) in
+        [(["tools", "images"], 2), (["tools", TEXT_CALLS], 2), ([TEXT_TOOLS, "images"], 0)]
+    {
+        let mut conversation = conversation("anthropic", 9, 1_000);
+        let mut request = support::request("anthropic", history.to_vec());
+        let abilities = abilities.map(str::to_owned).to_vec();
+        request.model = Arc::new(ModelInfo { abilities, ..request.model.as_ref().clone() });
+        let abilities = &request.model.abilities;
+        assert_eq!(conversation.first_to_write(&request), 0, "{abilities:?}: nothing of it yet");
+        conversation.prepare(&request, &support::media_map());
+        assert_eq!(conversation.first_to_write(&request), first, "{abilities:?}");
     }
 }
 

@@ -250,6 +250,15 @@ impl Transcript {
         self.calls.get(&call)
     }
 
+    /// Forgets calls that are over and of which nothing more will be told, for whoever looks at none later: a
+    /// long run would keep all that its calls gave back (Q10).
+    pub fn forget_settled_calls(&mut self) {
+        let is_asked = |call: CallId| self.asks.iter().any(|ask| ask.call() == call);
+        self.calls
+            .retain(|id, call| call.finished.is_none() || !call.is_settled() || is_asked(*id));
+        self.running.retain(|call| self.calls.contains_key(call));
+    }
+
     /// What is going on from now on, unless it is being stopped or paused.
     pub fn set_activity(&mut self, activity: Activity) {
         if !matches!(self.activity, Some(Activity::Stopping | Activity::Paused(_))) {

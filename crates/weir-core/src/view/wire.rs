@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -44,10 +44,14 @@ pub struct WireFact<'a> {
     pub event: &'a Event,
 }
 
-impl WireFact<'_> {
-    fn as_line<'p>(&self, payload: &'p str) -> FactLine<'p> {
-        let envelope = envelope_fields(self.session, Some(self.seq), self.ts, self.event.kind());
-        FactLine { envelope, fields: serde_json::from_str(payload).unwrap_or_default() }
+impl<'a> WireFact<'a> {
+    fn as_line<'p>(&self, payload: &'p str) -> FactLine<'p>
+    where
+        'a: 'p,
+    {
+        let WireFact { session, seq, ts, event } = *self;
+        let fields = serde_json::from_str(payload).unwrap_or_default();
+        FactLine { session, seq, ts, kind: event.kind(), fields }
     }
 }
 
@@ -66,9 +70,15 @@ fn line_text(line: &FactLine<'_>, payload: usize) -> String {
     String::from_utf8(text).expect("JSON is UTF-8")
 }
 
+/// The names of the envelope of a fact, in their order.
+const ENVELOPE_NAMES: [&str; 5] = ["v", "seq", "ts", "session", "kind"];
+
 /// An envelope, and the fields of a kind behind it. A field of the same name takes its place there.
 struct FactLine<'a> {
-    envelope: Map<String, Value>,
+    session: &'a SessionId,
+    seq: Seq,
+    ts: Timestamp,
+    kind: &'a str,
     fields: RawFields<'a>,
 }
 
@@ -76,18 +86,33 @@ struct FactLine<'a> {
 #[derive(Default)]
 struct RawFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
+impl RawFields<'_> {
+    /// Writes what stands at `name` in an envelope: the field of that name, or else `value`.
+    fn write_envelope<M: SerializeMap>(
+        &self,
+        map: &mut M,
+        name: &'static str,
+        value: &impl Serialize,
+    ) -> Result<(), M::Error> {
+        match self.0.iter().find(|(field, _)| field == name) {
+            Some((_, field)) => map.serialize_entry(name, field),
+            None => map.serialize_entry(name, value),
+        }
+    }
+}
+
 impl Serialize for FactLine<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let RawFields(fields) = &self.fields;
+        let FactLine { session, seq, ts, kind, fields } = self;
+        let [v_name, seq_name, ts_name, session_name, kind_name] = ENVELOPE_NAMES;
         let mut map = serializer.serialize_map(None)?;
-        for (name, value) in &self.envelope {
-            match fields.iter().find(|(field, _)| field == name) {
-                Some((_, field)) => map.serialize_entry(name, field)?,
-                None => map.serialize_entry(name, value)?,
-            }
-        }
-        for (name, field) in fields.iter().filter(|(name, _)| !self.envelope.contains_key(&**name))
-        {
+        fields.write_envelope(&mut map, v_name, &VERSION)?;
+        fields.write_envelope(&mut map, seq_name, seq)?;
+        fields.write_envelope(&mut map, ts_name, ts)?;
+        fields.write_envelope(&mut map, session_name, session)?;
+        fields.write_envelope(&mut map, kind_name, kind)?;
+        let is_own = |name: &str| !ENVELOPE_NAMES.contains(&name);
+        for (name, field) in fields.0.iter().filter(|(name, _)| is_own(name)) {
             map.serialize_entry(name, field)?;
         }
         map.end()
@@ -205,10 +230,16 @@ pub fn fact_record(
     record
 }
 
+/// The schema of the lines, as text: made of the types of the facts by a test, which compares it.
+const OUTPUT_SCHEMA: &str = include_str!("wire/output_schema.json");
+
 /// JSON Schema of one line of `--output jsonl`: every kind of fact and signal.
 pub fn output_schema() -> Value {
     serde_json::from_str(OUTPUT_SCHEMA).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod derived;
 
 #[cfg(test)]
 mod tests {
@@ -244,12 +275,13 @@ mod tests {
         #[test]
         fn c6_a_fact_is_the_same_as_text_and_as_a_tree(payload in payloads()) {
             let session = SessionId::new("s");
-            let envelope = envelope_fields(&session, Some(7), Timestamp(1), "a.b");
-            let mut tree = envelope.clone();
+            let mut tree = envelope_fields(&session, Some(7), Timestamp(1), "a.b");
             tree.extend(payload.as_object().cloned().unwrap_or_default());
             let payload = payload.to_string();
             let fields = serde_json::from_str(&payload).expect("an object");
-            let text = line_text(&FactLine { envelope, fields }, payload.len());
+            let (seq, ts, kind) = (7, Timestamp(1), "a.b");
+            let line = FactLine { session: &session, seq, ts, kind, fields };
+            let text = line_text(&line, payload.len());
             prop_assert_eq!(text, Value::Object(tree).to_string());
         }
     }

@@ -115,6 +115,11 @@ impl ConversationReader {
         self.seen.apply(&at)
     }
 
+    /// Keeps no call that is over: each is looked at when its facts are read, and never later.
+    pub(super) fn forget_settled_calls(&mut self) {
+        self.seen.forget_settled_calls();
+    }
+
     /// What is seen after the last fact that was read.
     pub(super) fn seen_transcript(&self) -> &Transcript {
         &self.seen

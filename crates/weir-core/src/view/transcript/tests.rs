@@ -297,3 +297,31 @@ fn r5_a_paused_run_says_who_paused_it_until_it_goes_on_or_ends() {
     apply(&mut seen, &[paused(), stopping]);
     assert_eq!(seen.activity(), Some(&Activity::Stopping));
 }
+
+#[test]
+fn q10_calls_that_are_over_are_forgotten_and_others_go_on() {
+    let started = |call: &str| ("call.started", json!({ "call": call }));
+    let asked = json!({
+        "question": "q1", "call": "c4", "text": "Which?", "options": [], "multiple": false,
+    });
+    let mut seen = Transcript::default();
+    let facts = [
+        proposed("c1"),
+        judged("c1", "allow"),
+        started("c1"),
+        finished("c1", true, &json!([])),
+        proposed("c2"),
+        judged("c2", "allow"),
+        started("c2"),
+        proposed("c3"),
+        judged("c3", "deny"),
+        proposed("c4"),
+        ("question.asked", asked),
+    ];
+    apply(&mut seen, &facts);
+    seen.forget_settled_calls();
+    let known = |call: u32| seen.find_call(CallId(call)).is_some();
+    assert_eq!([1, 2, 3, 4].map(known), [false, true, true, true]);
+    let changes = seen.apply(&fact(12, "call.finished", &finished("c2", true, &json!([])).1));
+    assert!(changes.contains(&TranscriptChange::CallEnded(CallId(2))), "{changes:?}");
+}

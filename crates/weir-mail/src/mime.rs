@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use mail_parser::{Address, HeaderValue, Message, MessageParser, MimeHeaders};
+use mail_parser::{Address, HeaderName, HeaderValue, Message, MessageParser, MimeHeaders};
 use weir_engine::ports::{MailText, ReceivedMail};
 
 /// Characters of a mail's text that are kept.
@@ -71,45 +71,84 @@ fn describe_attachments(mail: &Message<'_>) -> Vec<String> {
     all
 }
 
-/// Whether the receiving server says that the sender's domain vouches for the mail.
+/// Whether the receiving server says that the sender's domain vouches for the mail. What it writes may
+/// quote the sender: a mailbox may be called almost anything, in quotation marks.
 fn is_sender_verified(mail: &Message<'_>, receiver: &str, sender: &str) -> bool {
     let Some((_, domain)) = sender.rsplit_once('@') else { return false };
-    let results = mail.headers_raw().find_map(|(name, value)| {
+    if !has_one_sender(mail) {
+        return false;
+    }
+    let Some(results) = own_results(mail, receiver) else { return false };
+    let results = without_quoted(&results);
+    let results: Vec<Vec<&str>> =
+        results.split(';').skip(1).map(|one| one.split_whitespace().collect()).collect();
+    // `none`, where a domain has no policy, refuses nothing.
+    let is_refused = |one: &Vec<&str>| one.first() == Some(&"dmarc=fail");
+    !results.iter().any(is_refused) && results.iter().any(|words| vouches_for(words, domain))
+}
+
+/// Whether it says in one place, and of one address alone, who it is from: of several, the server that
+/// receives it may have checked another than is taken for the sender here.
+fn has_one_sender(mail: &Message<'_>) -> bool {
+    let said = mail.headers().iter().filter(|header| header.name == HeaderName::From);
+    said.count() == 1 && mail.from().is_some_and(|from| from.iter().count() == 1)
+}
+
+/// What the account's own server wrote, in small letters: the topmost such header, also where it has bytes
+/// that are no text. Such a one must not make way for one that the sender brought along.
+fn own_results(mail: &Message<'_>, receiver: &str) -> Option<String> {
+    mail.headers().iter().find_map(|header| {
+        let range = header.offset_start as usize..header.offset_end as usize;
+        let value = String::from_utf8_lossy(mail.raw_message.get(range)?);
         let value = value.trim();
         let by = value.split([';', ' ', '\t', '\r', '\n']).next().unwrap_or_default();
-        (name.eq_ignore_ascii_case("Authentication-Results")
+        (header.name.as_str().eq_ignore_ascii_case("Authentication-Results")
             && !receiver.is_empty()
             && by.eq_ignore_ascii_case(receiver))
         .then(|| value.to_ascii_lowercase())
-    });
-    let Some(results) = results else { return false };
-    // What stands in brackets is a comment that the sender may have had a hand in.
-    let results = without_comments(&results);
-    results.split(';').skip(1).any(|result| {
-        let words: Vec<&str> = result.split_whitespace().collect();
-        let names = |property: &str| {
-            words.iter().find_map(|word| word.strip_prefix(property)).map(|value| {
-                let value = value.trim_matches('"');
-                value.rsplit_once('@').map_or(value, |(_, domain)| domain)
-            })
-        };
-        match words.first() {
-            Some(&"dmarc=pass") => names("header.from=").is_none_or(|of| of == domain),
-            Some(&"dkim=pass") => {
-                names("header.d=").or_else(|| names("header.i=")).is_some_and(|of| of == domain)
-            }
-            Some(&"spf=pass") => names("smtp.mailfrom=").is_some_and(|of| of == domain),
-            _ => false,
-        }
     })
 }
 
-fn without_comments(text: &str) -> String {
+/// Whether one result says that this domain vouches.
+fn vouches_for(words: &[&str], domain: &str) -> bool {
+    let names = |property: &str| {
+        words.iter().find_map(|word| word.strip_prefix(property)).map(|value| {
+            let value = value.trim_matches('"');
+            value.rsplit_once('@').map_or(value, |(_, domain)| domain)
+        })
+    };
+    match words.first() {
+        Some(&"dmarc=pass") => names("header.from=").is_none_or(|of| of == domain),
+        Some(&"dkim=pass") => {
+            names("header.d=").or_else(|| names("header.i=")).is_some_and(|of| of == domain)
+        }
+        Some(&"spf=pass") => names("smtp.mailfrom=").is_some_and(|of| of == domain),
+        _ => false,
+    }
+}
+
+/// The same without comments, and with nothing in quotation marks that would end a word or a result: the
+/// sender may have had a hand in both. What is not closed goes to the end.
+fn without_quoted(text: &str) -> String {
     let mut depth = 0_u32;
+    let mut quoted = false;
     let mut out = String::new();
-    for c in text.chars() {
+    let mut letters = text.chars();
+    while let Some(c) = letters.next() {
         match c {
-            '(' => depth += 1,
+            // In both, the next letter stands for itself.
+            '\\' if quoted || depth > 0 => {
+                let meant = letters.next();
+                if quoted {
+                    out.extend(meant.map(|_| '_'));
+                }
+            }
+            '"' if depth == 0 => {
+                quoted = !quoted;
+                out.push(c);
+            }
+            c if quoted => out.push(if c.is_whitespace() || c == ';' { '_' } else { c }),
+            '(' => depth = depth.saturating_add(1),
             ')' => depth = depth.saturating_sub(1),
             c if depth == 0 => out.push(c),
             _ => (),
@@ -193,6 +232,54 @@ mod tests {
         for (headers, expected) in table {
             assert_eq!(with(headers, "x").authenticated, expected, "{headers}");
         }
+    }
+
+    #[test]
+    fn s16_what_the_sender_is_quoted_with_vouches_for_nobody() {
+        let of = "Authentication-Results: mx.home.example; ";
+        let table: [(&str, bool); 10] = [
+            // Mailboxes of evil.example, as the server quotes them.
+            ("spf=pass smtp.mailfrom=\"x;dkim=pass header.d=good.example;y\"@evil.example", false),
+            (
+                "spf=pass smtp.mailfrom=\"x; dmarc=pass header.from=good.example; y\"@evil.example",
+                false,
+            ),
+            ("spf=pass smtp.mailfrom=\"x@good.example y\"@evil.example", false),
+            (
+                "spf=pass smtp.mailfrom=\"a\\\"; dkim=pass header.d=good.example\"@evil.example",
+                false,
+            ),
+            ("spf=pass smtp.mailfrom=\"never closed; dkim=pass header.d=good.example", false),
+            ("spf=pass (of \"x\\) ; dkim=pass header.d=good.example\"@evil.example)", false),
+            ("dkim=pass header.d=good.example; dmarc=fail header.from=good.example", false),
+            // What servers write of honest mail.
+            ("dkim=pass (good \"key\") reason=\"a; b\" header.d=good.example", true),
+            ("dmarc=none; spf=pass smtp.mailfrom=ann@good.example", true),
+            ("spf=pass smtp.mailfrom=\"ann lee\"@good.example; dmarc=pass", true),
+        ];
+        for (results, expected) in table {
+            let mail = with(&format!("{of}{results}\r\n"), "x");
+            assert_eq!(mail.authenticated, expected, "{results}");
+        }
+    }
+
+    #[test]
+    fn s16_a_header_of_the_server_that_is_no_text_makes_way_for_none_of_the_sender() {
+        let brought =
+            "Authentication-Results: mx.home.example; dkim=pass header.d=good.example\r\n";
+        let mut bytes = b"Authentication-Results: mx.home.example; spf=fail smtp.mailfrom=\xff@evil.example\r\n".to_vec();
+        bytes.extend_from_slice(format!("{brought}{HEAD}\r\nx").as_bytes());
+        assert!(!parse_mail(&bytes, "mx.home.example").authenticated);
+        assert!(with(brought, "x").authenticated);
+    }
+
+    #[test]
+    fn s16_who_names_two_senders_is_neither() {
+        let passes = "Authentication-Results: mx.home.example; dmarc=pass\r\n";
+        assert!(with(passes, "x").authenticated);
+        assert!(!with(&format!("{passes}From: mallory@evil.example\r\n"), "x").authenticated);
+        let both = format!("{passes}From: ann@good.example, mallory@evil.example\r\n\r\nx");
+        assert!(!parse_mail(both.as_bytes(), "mx.home.example").authenticated);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_core::event::CheckpointRestored;
 use weir_core::ids::{Seq, SessionId};
-use weir_engine::ports::{CheckpointInfo, Clock as _, Store};
+use weir_engine::ports::{CheckpointInfo, Checkpoints, Clock as _, Store};
 use weir_engine::rewind::{self, ChangesSince};
 use weir_engine::undo::{RestoreOrigin, RestorePlan, compute_restore_plan, perform_restore};
 use weir_install::content_difference;
@@ -48,12 +48,13 @@ pub(super) async fn fork_session(
 /// What was changed since the input at `before`, also by the originals of a copy.
 async fn changes_since(
     cx: &InstallationContext,
+    saved: &dyn Checkpoints,
     id: &SessionId,
     before: Seq,
 ) -> anyhow::Result<ChangesSince> {
-    let (store, checkpoints) = (cx.local_store()?, wiring::open_checkpoints(cx));
+    let store = cx.local_store()?;
     known_message(store.as_ref(), id, before).await?;
-    let since = rewind::changes_since(store.as_ref(), checkpoints.as_ref(), &cx.folder, id, before);
+    let since = rewind::changes_since(store.as_ref(), saved, &cx.folder, id, before);
     since.await.map_err(engine_failure)
 }
 
@@ -72,13 +73,13 @@ async fn known_message(store: &dyn Store, id: &SessionId, at: Seq) -> anyhow::Re
 /// What taking `changes` back would do now. `changes`: the newest first.
 async fn plan_restore(
     cx: &InstallationContext,
+    saved: &dyn Checkpoints,
     changes: &[CheckpointInfo],
 ) -> anyhow::Result<RestorePlan> {
     let mut oldest_first = changes.to_vec();
     oldest_first.reverse();
     let workspace = cx.open_workspace()?;
-    Ok(compute_restore_plan(wiring::open_checkpoints(cx).as_ref(), &workspace, &oldest_first, &[])
-        .await?)
+    Ok(compute_restore_plan(saved, &workspace, &oldest_first, &[]).await?)
 }
 
 /// What going back to before the input at `before` would change in files.
@@ -91,8 +92,9 @@ pub(super) async fn preview_rewind(
 ) -> anyhow::Result<ReportText> {
     let shown = context.shown_session();
     let id = shown.id.as_ref().ok_or_else(|| usage("nothing was said yet"))?;
-    let since = changes_since(&shown.cx, id, before).await?;
-    let restore = plan_restore(&shown.cx, &since.changes).await?;
+    let saved = wiring::open_checkpoints(&shown.cx);
+    let since = changes_since(&shown.cx, saved.as_ref(), id, before).await?;
+    let restore = plan_restore(&shown.cx, saved.as_ref(), &since.changes).await?;
     let notes = copies::describe_copied_changes(&since.originals, since.missing.as_ref());
     let notes = notes.iter().map(|note| format!("# {note}\n"));
     let diffs = restore.entries.iter().map(|entry| {
@@ -117,8 +119,9 @@ pub(super) async fn preview_rewind(
 pub(super) async fn session_difference(context: &LocalContext) -> anyhow::Result<ReportText> {
     let shown = context.shown_session();
     let id = shown.id.as_ref().ok_or_else(|| usage("nothing was said yet: nothing changed"))?;
-    let all = undo::list_session_checkpoints(&shown.cx, id).await?;
-    let restore = plan_restore(&shown.cx, &all).await?;
+    let saved = wiring::open_checkpoints(&shown.cx);
+    let all = undo::list_session_checkpoints(&shown.cx, saved.as_ref(), id).await?;
+    let restore = plan_restore(&shown.cx, saved.as_ref(), &all).await?;
     let entries = restore.entries.iter();
     let diffs = entries.map(|entry| {
         content_difference::render_unified_diff(&entry.path, &entry.after, &entry.before)
@@ -164,7 +167,9 @@ async fn try_undo(controller: &mut SessionController) -> Result<(), String> {
     let told = |error: anyhow::Error| format!("{error:#}");
     let shown = controller.context.shown_session();
     let id = shown.id.clone().ok_or("nothing was done yet: there is nothing to undo")?;
-    let all = undo::list_session_checkpoints(&shown.cx, &id).await.map_err(told)?;
+    let saved = wiring::open_checkpoints(&shown.cx);
+    let all = undo::list_session_checkpoints(&shown.cx, saved.as_ref(), &id).await;
+    let all = all.map_err(told)?;
     let changes = undo::choose_checkpoints(all, &UndoChoice::default()).map_err(told)?;
     restore_files(controller, changes).await
 }
@@ -189,7 +194,8 @@ async fn try_rewind(
     let of = shown.id.clone().ok_or("nothing was said yet: there is nothing to go back to")?;
     at_rest(controller)?;
     if back != RewindScope::Conversation {
-        let since = changes_since(&shown.cx, &of, before).await;
+        let saved = wiring::open_checkpoints(&shown.cx);
+        let since = changes_since(&shown.cx, saved.as_ref(), &of, before).await;
         let since = since.map_err(|error| format!("{error:#}"))?;
         for note in copies::describe_copied_changes(&since.originals, since.missing.as_ref()) {
             controller.context.send_notice(NoticeTone::Quiet, note).await;
@@ -231,15 +237,15 @@ async fn restore_files(
     let shown = context.shown_session();
     let cx = shown.cx.clone();
     let told = |error: anyhow::Error| format!("{error:#}");
-    let restore = plan_restore(&cx, &changes).await.map_err(told)?;
+    let saved = wiring::open_checkpoints(&cx);
+    let restore = plan_restore(&cx, saved.as_ref(), &changes).await.map_err(told)?;
     let conflicts: Vec<String> = restore.conflicts.iter().map(|left| left.path.clone()).collect();
     let left = (!conflicts.is_empty()).then(|| left_alone(&restore));
     let run = changes.first().map(|info| info.run.clone()).unwrap_or_default();
     let id = live.handle().id().clone();
     let origin = RestoreOrigin { session: id, run, ts: SystemClock::default().now() };
     let workspace = cx.open_workspace().map_err(told)?;
-    let applied =
-        perform_restore(wiring::open_checkpoints(&cx).as_ref(), &workspace, restore, origin).await;
+    let applied = perform_restore(saved.as_ref(), &workspace, restore, origin).await;
     let applied = applied.map_err(|error| error.to_string())?;
     let Some((checkpoint, paths)) = applied else {
         let text = left.unwrap_or_else(|| "every file is as it was before already".into());

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use weir_core::ids::SessionId;
 use weir_engine::family;
-use weir_engine::ports::{CheckpointFilter, CheckpointInfo, Checkpoints as _};
+use weir_engine::ports::{CheckpointFilter, CheckpointInfo, Checkpoints};
 use weir_engine::undo::{Merge, UndoConflict};
 use weir_install::context::InstallationContext;
 use weir_install::session_ids;
@@ -39,16 +39,18 @@ pub(crate) async fn undo_run_changes(
     cx: &InstallationContext,
     args: UndoArgs,
 ) -> anyhow::Result<ExitCode> {
+    // For all that follows: whoever opens them anew reads the end of their log again.
+    let saved = wiring::open_checkpoints(cx);
     let (there, session) = match &args.session {
         Some(text) => {
             let store = cx.local_store()?;
             let id = session_ids::find_session_id(store.as_ref(), text).await?;
             let folder = meta(store.as_ref(), &id).await?.workspace;
-            (place_of_changes(cx, &id, Path::new(&folder)).await?, Some(id))
+            (place_of_changes(cx, saved.as_ref(), &id, Path::new(&folder)).await?, Some(id))
         }
         None => (cx.in_folder(&cx.folder)?, None),
     };
-    let all = changes_of(&there, session).await?;
+    let all = changes_of(&there, saved.as_ref(), session).await?;
     let workspace = there.open_workspace()?;
     let only = resolve_named_paths(&workspace, &args.paths, &all.iter().collect::<Vec<_>>())?;
     let touched = |info: &CheckpointInfo| {
@@ -68,18 +70,23 @@ pub(crate) async fn undo_run_changes(
         checkpoints,
     };
     let (dry_run, json) = (args.dry_run, args.json.json);
-    take_back(&there, TakeBack { request, brings_back, dry_run, json }).await
+    take_back(&there, saved.as_ref(), TakeBack { request, brings_back, dry_run, json }).await
 }
 
-/// Whether taking `chosen` back brings the changes of its run back. Undos of one run that follow each
-/// other, the newest first, take away and bring back in turn. Of a merge this is not told: it has no call
-/// either.
+/// Whether taking `chosen` back brings changes of its run back: it is an undo that took away what the run
+/// had left, of some path at least. Of a merge this is not told: it has no call either.
 fn undoes_an_undo(all: &[CheckpointInfo], chosen: &CheckpointInfo) -> bool {
-    let in_turn = all
-        .iter()
-        .skip_while(|info| info.id != chosen.id)
-        .take_while(|info| info.call.is_none() && info.run == chosen.run);
-    chosen.run != RUN_OF_MERGE && in_turn.count() % 2 == 1
+    // The newest comes first.
+    let left_by_run = |path: &str| {
+        all.iter()
+            .filter(|info| info.call.is_some() && info.run == chosen.run)
+            .flat_map(|info| &info.changes)
+            .find(|change| change.path == path)
+            .map(|change| &change.after)
+    };
+    chosen.call.is_none()
+        && chosen.run != RUN_OF_MERGE
+        && chosen.changes.iter().any(|change| left_by_run(&change.path) == Some(&change.before))
 }
 
 /// Where changes of a session are taken back: in its folder. Of one that works in a worktree, what was
@@ -87,6 +94,7 @@ fn undoes_an_undo(all: &[CheckpointInfo], chosen: &CheckpointInfo) -> bool {
 /// nothing else is left.
 async fn place_of_changes(
     cx: &InstallationContext,
+    saved: &dyn Checkpoints,
     id: &SessionId,
     folder: &Path,
 ) -> anyhow::Result<InstallationContext> {
@@ -95,7 +103,7 @@ async fn place_of_changes(
     }
     if project_of_copy(folder).is_some_and(|project| project == cx.folder) {
         let here = cx.in_folder(&cx.folder)?;
-        if !undo::list_session_checkpoints(&here, id).await?.is_empty() {
+        if !undo::list_session_checkpoints(&here, saved, id).await?.is_empty() {
             return Ok(here);
         }
     }
@@ -106,11 +114,13 @@ async fn place_of_changes(
 /// the folder last.
 async fn changes_of(
     cx: &InstallationContext,
+    saved: &dyn Checkpoints,
     session: Option<SessionId>,
 ) -> anyhow::Result<Vec<CheckpointInfo>> {
     let folder = cx.folder.display();
     if let Some(session) = session {
-        let found = undo::list_session_checkpoints(cx, &family::root_session(&session)).await?;
+        let found =
+            undo::list_session_checkpoints(cx, saved, &family::root_session(&session)).await?;
         if found.is_empty() {
             return Err(usage(format!(
                 "there is nothing to undo: session {session} changed no file in {folder} (`weir \
@@ -120,25 +130,26 @@ async fn changes_of(
         return Ok(found);
     }
     let newest = CheckpointFilter { session: None, limit: Some(1) };
-    let newest = wiring::open_checkpoints(cx).list(&cx.folder, &newest).await?;
+    let newest = saved.list(&cx.folder, &newest).await?;
     let Some(newest) = newest.into_iter().next() else {
         return Err(usage(format!(
             "there is nothing to undo: no file changes are recorded for {folder} (use -C for \
              another folder; `weir sessions list` lists sessions)"
         )));
     };
-    undo::list_session_checkpoints(cx, &family::root_session(&newest.session)).await
+    undo::list_session_checkpoints(cx, saved, &family::root_session(&newest.session)).await
 }
 
 /// Takes changes back, or says what that would do.
 pub(super) async fn take_back(
     cx: &InstallationContext,
+    saved: &dyn Checkpoints,
     mut back: TakeBack,
 ) -> anyhow::Result<ExitCode> {
     back.request.checkpoints.reverse();
     let done = match back.dry_run {
-        true => undo::preview_undo(cx, &back.request).await?,
-        false => undo::perform_undo(cx, &back.request, "weir undo").await?,
+        true => undo::preview_undo(cx, saved, &back.request).await?,
+        false => undo::perform_undo(cx, saved, &back.request, "weir undo").await?,
     };
     show_undo_result(&back, &done)?;
     let left = !done.conflicts.is_empty();

@@ -18,6 +18,7 @@ use weir_engine::ports::{SessionMeta, StoreError};
 use crate::app::App;
 use crate::problem::{HandlerResult, ProblemDetails};
 
+pub(crate) mod begun;
 mod bound_options;
 mod distant;
 pub(crate) mod feed;
@@ -93,6 +94,25 @@ impl ServerSessions {
         self.create_as(app, space, space.new_session(), preferences).await
     }
 
+    /// The session of this name, begun unless it was. Whoever wants the same at the same moment waits.
+    ///
+    /// # Errors
+    /// As [`ServerSessions::create_session`].
+    pub(crate) async fn begin_once(
+        &self,
+        request: SessionRequest<'_>,
+        preferences: SessionPreferences,
+    ) -> HandlerResult<()> {
+        let SessionRequest { app, space, session: id } = request;
+        let turn = self.opening_lock(&SessionKey::for_session(space.as_ref(), id));
+        let _turn = turn.lock().await;
+        let known = space.store().session_meta(id).await?;
+        if known.is_none_or(|meta| meta.facts == 0) {
+            self.create_as(app, space, id.clone(), preferences).await?;
+        }
+        Ok(())
+    }
+
     /// The same under a name that is known already.
     ///
     /// # Errors
@@ -134,7 +154,6 @@ impl ServerSessions {
     pub(crate) async fn take_session(
         &self,
         request: SessionRequest<'_>,
-        preferences: Option<&SessionPreferences>,
     ) -> HandlerResult<SessionLocation> {
         let SessionRequest { space, session: id, .. } = request;
         let key = SessionKey::for_session(space.as_ref(), id);
@@ -143,8 +162,11 @@ impl ServerSessions {
         {
             return Ok(SessionLocation::Here(server_session));
         }
-        if self.stop.is_cancelled() {
-            return Err(ProblemDetails::internal_failure("the server ends"));
+        let turn = self.opening_lock(&key);
+        let _turn = turn.lock().await;
+        match self.find_settled_session(&key).await? {
+            Some(server_session) => Ok(SessionLocation::Here(server_session)),
+            None => self.open_session(request, &key, None).await,
         }
     }
 
@@ -161,19 +183,34 @@ impl ServerSessions {
         let key = SessionKey::for_session(request.space.as_ref(), request.session);
         let turn = self.opening_lock(&key);
         let _turn = turn.lock().await;
+        match self.find_settled_session(&key).await? {
+            Some(_) => Ok(None),
+            None => self.open_session(request, &key, Some(preferences)).await.map(Some),
+        }
+    }
+
+    /// The session that runs here, for whoever has its turn to open it. One that goes down is waited
+    /// for until it is gone.
+    ///
+    /// # Errors
+    /// The server ends: nothing is opened any more.
+    async fn find_settled_session(
+        &self,
+        key: &SessionKey,
+    ) -> HandlerResult<Option<Arc<ServerSession>>> {
+        if self.stop.is_cancelled() {
+            return Err(ProblemDetails::internal_failure("the server ends"));
+        }
         loop {
-            let there = self.find_open_session(&key);
-            match there {
+            match self.find_open_session(key) {
                 Some(server_session) if server_session.is_over() => {
                     server_session.handle().wait_until_ended().await;
                 }
-                Some(server_session) => return Ok(SessionLocation::Here(server_session)),
-                None => break,
+                there => return Ok(there),
             }
             // Whoever watched it takes it out of the list now.
             tokio::task::yield_now().await;
         }
-        self.open_session(request, &key, preferences).await
     }
 
     async fn open_session(

@@ -247,7 +247,7 @@ impl LiveRuns {
             app.sessions.create_as(app, space, id.clone(), preferences).await?;
         }
         let server_session =
-            match app.sessions.take_session(SessionRequest::new(app, space, &id), None).await? {
+            match app.sessions.take_session(SessionRequest::new(app, space, &id)).await? {
                 SessionLocation::Here(server_session) => server_session,
                 SessionLocation::Elsewhere(holder) => {
                     return Err(ProblemDetails::conflict(format!("{holder} has its session")));

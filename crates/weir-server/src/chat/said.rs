@@ -25,7 +25,7 @@ fn render_permalink<F>(at: &SeenFact<F>) -> Markup {
 pub(super) fn render_input(view: &ChatView, at: &SeenFact<InputAccepted>) -> Markup {
     let fact = &at.fact;
     html! {
-        li.entry.person id=(entry_id(at.seq)) data-input=(fact.input) {
+        li.entry.person id=(entry_id(at.seq)) data-input=(fact.input) data-said=[fact.client_id.as_deref()] {
             header {
                 strong { (visible_text(&fact.by)) } (render_permalink(at))
                 @if view.acts {
@@ -45,7 +45,7 @@ pub(super) fn render_input(view: &ChatView, at: &SeenFact<InputAccepted>) -> Mar
 pub(super) fn render_queued_input(view: &ChatView, at: &SeenFact<InputAccepted>) -> Markup {
     let fact = &at.fact;
     html! {
-        li.queued id={ "q" (at.seq) } {
+        li.queued id={ "q" (at.seq) } data-said=[fact.client_id.as_deref()] {
             span.badge.info { "queued" }
             div.text { (render_words(view, &fact.content)) }
             @if view.acts {

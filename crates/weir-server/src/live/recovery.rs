@@ -302,10 +302,12 @@ impl RecoveryWatch {
         let space = self.app.user_space(person).await?;
         let store = space.store();
         let mut found = VecDeque::new();
-        if store.pause_state().await?.is_some() {
+        let abandoned = store.list_abandoned_sessions().await?;
+        // Of most people nobody is at work, and their databases are not asked for more.
+        if abandoned.is_empty() || store.pause_state().await?.is_some() {
             return Ok(found);
         }
-        for meta in store.list_abandoned_sessions().await? {
+        for meta in abandoned {
             let key = SessionKey::for_session(space.as_ref(), &meta.id);
             if child::parent_of(&meta.id).is_some() || self.others.get(&key) == Some(&meta.facts) {
                 continue;
@@ -339,7 +341,7 @@ impl RecoveryWatch {
         let one = |found: &InterruptedSession| {
             let (space, id) = (found.space.clone(), found.id.clone());
             async move {
-                match app.sessions.take_session(SessionRequest::new(app, &space, &id), None).await {
+                match app.sessions.take_session(SessionRequest::new(app, &space, &id)).await {
                     Ok(SessionLocation::Here(server_session)) => Some(server_session),
                     Ok(SessionLocation::Elsewhere(_)) => None,
                     Err(problem) => {

@@ -15,8 +15,8 @@ use weir_core::session::{SentInput, child};
 use weir_engine::attach::{self, Attachment};
 use weir_engine::engine::EngineError;
 use weir_engine::host::{
-    HostParts, LiveSession, Released, Resolution, SentCommand, SessionAccess, SessionHost,
-    SessionPlace, SessionState, SessionView, TAKE_UP_ATTEMPTS, TellOutcome,
+    LiveSession, Released, Resolution, SentCommand, SessionAccess, SessionHost, SessionPlace,
+    SessionState, SessionView, TAKE_UP_ATTEMPTS, TellOutcome,
 };
 use weir_install::user_space::{SessionPreferences, UserSpace};
 
@@ -88,7 +88,7 @@ pub(crate) struct SettledApproval {
 
 fn accepted_input(client_id: &str, sent: SentInput) -> AcceptedInput {
     let SentInput { input, run, seq } = sent;
-    AcceptedInput { input, run, seq, client_id: client_id.into() }
+    AcceptedInput { input, run, seq, client_id: client_id.into(), is_repeat: false }
 }
 
 /// A hook, or a command that cannot be used, refused an input.
@@ -131,7 +131,7 @@ impl ServerSessions {
             Some(name) => name.clone(),
             None => secret::random_name()?,
         };
-        check_input(&name, &saying)?;
+        check_name(&name)?;
         if child::parent_of(id).is_some() {
             return Err(ProblemDetails::bad_request(
                 "a sub-agent takes no input; say it in the session above it",
@@ -140,10 +140,11 @@ impl ServerSessions {
         let host = session_host(app, space).await?;
         let mut view = found_view(host.view_session(id).await?, id)?;
         let sent = |state: &SessionState| state.sent.find_input(&name);
-        // What was taken before is answered, even while Weir is paused.
+        // What was taken before is answered, even while Weir is paused, and whatever is sent now under its name.
         if let Some(sent) = view.read_state(sent) {
-            return Ok(accepted_input(&name, sent));
+            return Ok(AcceptedInput { is_repeat: true, ..accepted_input(&name, sent) });
         }
+        check_input(&saying)?;
         pause::may_run(app, space.as_ref()).await?;
         let command = gather_attachments(app, space, id, &saying).await?.command(name.clone());
         let told = SentCommand { session: id.clone(), by: saying.by.clone(), command };
@@ -338,6 +339,7 @@ impl ServerSessions {
                 None => (),
             }
         }
+        Err(session_unstable(request.session))
     }
 
     /// Gets a session that is at rest out of everybody's hands.
@@ -398,7 +400,7 @@ impl ServerSessions {
     ) -> HandlerResult<()> {
         let id = request.session;
         for _ in 0..TAKE_UP_ATTEMPTS {
-            let server_session = match self.take_session(request, None).await? {
+            let server_session = match self.take_session(request).await? {
                 SessionLocation::Here(server_session) => server_session,
                 SessionLocation::Elsewhere(_) => {
                     self.free_idle_session(request, fact.by.clone()).await?;
@@ -493,7 +495,7 @@ impl SessionAccess for ServerSessionAccess<'_> {
 
     async fn take_up(&self, session: &SessionId) -> HandlerResult<SessionPlace> {
         let request = SessionRequest::new(self.app, self.space, session);
-        Ok(match self.app.sessions.take_session(request, None).await? {
+        Ok(match self.app.sessions.take_session(request).await? {
             SessionLocation::Here(server_session) => {
                 SessionPlace::Here(server_session.live.clone())
             }
@@ -506,7 +508,7 @@ async fn session_host<'a>(
     app: &'a App,
     space: &'a Arc<UserSpace>,
 ) -> HandlerResult<SessionHost<ServerSessionAccess<'a>>> {
-    let parts = HostParts::of_engine(space.engine().await?.parts());
+    let parts = space.host_parts().await?;
     Ok(SessionHost::new(ServerSessionAccess { app, space }, parts))
 }
 
@@ -573,11 +575,15 @@ fn refuse_sub_agent(session: &SessionId) -> HandlerResult<()> {
     }
 }
 
-fn check_input(name: &str, saying: &NewInput) -> HandlerResult<()> {
+fn check_name(name: &str) -> HandlerResult<()> {
     if name.is_empty() || name.chars().count() > CLIENT_ID_CHARS_MAX {
         let why = format!("client_id has 1 to {CLIENT_ID_CHARS_MAX} characters");
         return Err(ProblemDetails::bad_request(why));
     }
+    Ok(())
+}
+
+fn check_input(saying: &NewInput) -> HandlerResult<()> {
     if saying.text.chars().count() > TEXT_CHARS_MAX {
         return Err(ProblemDetails::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -604,6 +610,11 @@ async fn gather_attachments(
     id: &SessionId,
     saying: &NewInput,
 ) -> HandlerResult<attach::PromptInput> {
+    let names_files = saying.text.contains('@');
+    if saying.attachments.is_empty() && saying.files.is_empty() && !names_files {
+        let text = saying.text.clone();
+        return Ok(attach::PromptInput { text, attachments: Vec::new() });
+    }
     let engine = space.engine().await?;
     let documents = engine.parts().documents.as_ref();
     let wrong = |error: attach::AttachError| ProblemDetails::bad_request(error.to_string());
@@ -617,7 +628,7 @@ async fn gather_attachments(
         let found = Attachment::of_bytes(documents, name, bytes.clone()).await;
         attachments.push(found.map_err(wrong)?);
     }
-    if saying.text.contains('@') {
+    if names_files {
         let folder = space.store().session_meta(id).await?.map(|meta| meta.workspace);
         let workspace = space.workspace(folder.as_deref())?;
         let named = attach::gather_attachments(documents, &workspace, &[], &saying.text).await;

@@ -179,7 +179,7 @@ async fn name_chat(app: &App, space: &Arc<UserSpace>, id: &SessionId) -> Handler
 /// # Errors
 /// The session cannot be opened, or does not keep it.
 async fn count_asked(request: SessionRequest<'_>, asked: HelperAsked) -> HandlerResult<()> {
-    match request.app.sessions.take_session(request, None).await? {
+    match request.app.sessions.take_session(request).await? {
         SessionLocation::Here(session) => {
             Ok(session.handle().send_command(SessionCommand::Helped(asked)).await?)
         }

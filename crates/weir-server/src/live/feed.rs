@@ -115,6 +115,14 @@ impl SessionFeed {
         }
     }
 
+    /// Resolves when there is something to give of a session that runs here, and takes nothing: what streams
+    /// until it is taken is joined. Of any other session at once. Giving up waiting loses nothing.
+    pub(crate) async fn wait_for_update(&mut self) {
+        if let Some(live) = &mut self.live {
+            live.wait_for_update().await;
+        }
+    }
+
     /// What streams elsewhere and has its place here.
     fn streamed_elsewhere(&mut self) -> Option<SessionUpdate> {
         let distant = self.distant.as_mut()?;

@@ -1,9 +1,10 @@
 //! What one connection is told of one session: its events, or the changes of its chat page.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep, sleep};
 use weir_core::ids::{Seq, SessionId};
 use weir_core::session::child;
 use weir_engine::hub::SessionUpdate;
@@ -36,7 +37,8 @@ pub(super) struct SessionSubscription {
 /// A chat page as the client has it.
 struct ChatPageState {
     fold: Box<ChatFold>,
-    flush: Instant,
+    /// Over when streamed text may change the page again. It is not made anew for each piece of it (Q19).
+    flush: Pin<Box<Sleep>>,
 }
 
 impl SessionSubscription {
@@ -105,8 +107,8 @@ impl SessionSubscription {
             let is_dirty = page.fold.is_dirty();
             let ops = tokio::select! {
                 biased;
-                () = tokio::time::sleep_until(page.flush), if is_dirty => {
-                    page.flush = Instant::now() + FLUSH_EVERY;
+                () = &mut page.flush, if is_dirty => {
+                    page.flush.as_mut().reset(Instant::now() + FLUSH_EVERY);
                     page.fold.flush_signals()
                 }
                 update = self.feed.next() => {
@@ -126,15 +128,26 @@ impl SessionSubscription {
     }
 
     async fn next_event(&mut self) -> HandlerResult<Option<String>> {
-        if Instant::now() < self.next_at {
-            tokio::time::sleep_until(self.next_at).await;
-        }
+        self.wait_for_turn().await;
         let Some(update) = self.feed.next().await? else { return Ok(None) };
         if matches!(update, SessionUpdate::Signal { .. }) {
             self.next_at = Instant::now() + JOIN_WITHIN;
         }
         let now = self.app.current_time();
         Ok(Some(frame::event_frame(update.to_wire(self.feed.session(), now))))
+    }
+
+    /// Waits until the next update may go out. A model that writes 50 tokens a second has written nothing more by
+    /// then: its next token is waited for first, so that no timer is made and wakes nobody after each of
+    /// them (Q19).
+    async fn wait_for_turn(&mut self) {
+        if Instant::now() >= self.next_at {
+            return;
+        }
+        self.feed.wait_for_update().await;
+        if Instant::now() < self.next_at {
+            tokio::time::sleep_until(self.next_at).await;
+        }
     }
 
     fn patch_frame(&self, ops: &[PageOperation]) -> String {

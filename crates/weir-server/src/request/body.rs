@@ -59,6 +59,19 @@ impl ReplyTo {
         response
     }
 
+    /// It was done before, and `page` shows it. A script tells it by the status: what it sent now was
+    /// not looked at.
+    pub(crate) fn answer_repeated(self, page: &str) -> Response {
+        match self {
+            ReplyTo::Browser => Redirect::to(page).into_response(),
+            ReplyTo::Program | ReplyTo::Script => {
+                let mut response = self.answer_created(page);
+                *response.status_mut() = StatusCode::OK;
+                response
+            }
+        }
+    }
+
     /// It is done, and `page` says so in a sentence.
     pub(crate) fn answer_with_note(
         self,

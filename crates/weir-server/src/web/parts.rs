@@ -78,7 +78,7 @@ pub(crate) fn page_beside(
         (DOCTYPE)
         html lang="en" {
             (render_page_head(title, assets))
-            body.framed data-here=(here) data-csrf=(caller.csrf_token()) {
+            body.framed data-here=(here) data-csrf=(caller.csrf_token()) data-person=(caller.person.id) {
                 a.skip href="#main" { "Skip to content" }
                 (render_top_bar(caller, title))
                 (render_navigation(caller, here, chats))

@@ -4,7 +4,7 @@
 const WAIT_MS = 120;
 
 export function completion(field, list, address) {
-  let offers = [], at = -1, start = 0, asked = 0, timer;
+  let offers = [], of = null, at = -1, start = 0, asked = 0, timer;
 
   // A text area stays a text box: no other role is allowed for one of several lines.
   field.setAttribute("aria-autocomplete", "list");
@@ -60,8 +60,12 @@ export function completion(field, list, address) {
   }
 
   function take(n) {
-    field.setRangeText(offers[n].insert, start, field.selectionStart, "end");
+    const { insert } = offers[n];
     hide();
+    // As if it was typed: only then it can be undone, and what was typed before.
+    field.setSelectionRange(start, field.selectionStart);
+    if (document.execCommand("insertText", false, insert)) return;
+    field.setRangeText(insert, start, field.selectionEnd, "end");
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
@@ -74,6 +78,7 @@ export function completion(field, list, address) {
       const found = answer.ok ? await answer.json() : [];
       if (mine !== asked) return;
       offers = found;
+      of = typed;
       show();
     } catch {
       hide();
@@ -82,6 +87,9 @@ export function completion(field, list, address) {
 
   field.addEventListener("input", () => {
     clearTimeout(timer);
+    // What is on its way is for a word of before.
+    asked += 1;
+    if (word() === null) hide();
     timer = setTimeout(look, WAIT_MS);
   });
   field.addEventListener("blur", hide);
@@ -89,9 +97,21 @@ export function completion(field, list, address) {
   // Whether the key was for the list.
   return (event) => {
     if (list.hidden) return false;
-    if (event.key === "ArrowDown") mark(at + 1);
+    const typed = word();
+    // The cursor may stand elsewhere by now: then the key is for the text.
+    if (typed === null) {
+      hide();
+      return false;
+    }
+    const isTake = event.key === "Enter" || event.key === "Tab";
+    // Whoever types faster than suggestions come means what they typed.
+    if (isTake && typed !== of) {
+      clearTimeout(timer);
+      // What was typed since the key is another word, for which nothing was taken.
+      look().then(() => offers.length && of === typed && word() === typed && take(at));
+    } else if (event.key === "ArrowDown") mark(at + 1);
     else if (event.key === "ArrowUp") mark(at - 1);
-    else if (event.key === "Enter" || event.key === "Tab") take(at);
+    else if (isTake) take(at);
     else if (event.key === "Escape") hide();
     else return false;
     event.preventDefault();

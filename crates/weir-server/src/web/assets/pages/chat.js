@@ -3,7 +3,7 @@
 import { composer } from "../composer.js";
 import { showAsks, unask } from "../dialog.js";
 import { fragment, localTimes } from "../html.js";
-import { post, reason, trouble } from "../send.js";
+import { get, post, trouble } from "../send.js";
 import { listen } from "../socket.js";
 
 const NEAR_PX = 140;
@@ -98,6 +98,7 @@ function patch({ seq: at, ops }) {
   tellOf(ops);
   copyButtons(log);
   settle();
+  settleSaid?.();
   giveBack();
   showAsks();
   if (ops.some((op) => op.id === "asks" || op.op === "remove")) {
@@ -116,7 +117,7 @@ function settle() {
   for (const name of ["model", "profile", "permission", "thinking"]) {
     const field = document.getElementById(name);
     const value = status.dataset[name];
-    if (!field || !value || field === document.activeElement || field.dataset.touched) continue;
+    if (!field || !value || field === document.activeElement || "touched" in field.dataset) continue;
     if (field.matches("select") && ![...field.options].some((option) => option.value === value)) {
       field.add(new Option(value.slice(value.indexOf("/") + 1), value));
     }
@@ -130,8 +131,14 @@ async function sendForm(event) {
   const form = event.target;
   if (!form.matches?.("form[data-live]") || event.defaultPrevented) return;
   event.preventDefault();
+  // Pressed twice, it is done once; what is chosen meanwhile is sent when this has arrived.
+  if (form.ariaBusy === "true") {
+    form.dataset.more = "";
+    return;
+  }
   const data = new FormData(form, event.submitter);
   form.ariaBusy = "true";
+  delete form.dataset.more;
   try {
     await post(form.getAttribute("action"), data);
     trouble(null);
@@ -142,7 +149,8 @@ async function sendForm(event) {
     trouble(error.message);
   } finally {
     form.ariaBusy = "false";
-    for (const field of form.elements) delete field.dataset.touched;
+    if (form.id === "configure" && "more" in form.dataset) form.requestSubmit();
+    else for (const field of form.elements) delete field.dataset.touched;
     // What was refused is not shown as if it held.
     settle();
   }
@@ -152,8 +160,7 @@ async function sendForm(event) {
 async function textOf(button) {
   const code = button.closest(".code-block")?.querySelector("code");
   if (code) return code.textContent.replace(/\n$/, "");
-  const answer = await fetch(`/chats/${chat.dataset.session}/source?entry=${button.closest("li").id}`);
-  if (!answer.ok) throw new Error(await reason(answer));
+  const answer = await get(`/chats/${chat.dataset.session}/source?entry=${button.closest("li").id}`);
   return answer.text();
 }
 
@@ -190,9 +197,13 @@ function copyButtons(within) {
 // Other entries than those that are here, and how many stand before and after them.
 async function entries(which) {
   const query = new URLSearchParams(which);
-  const answer = await fetch(`/chats/${chat.dataset.session}/entries?${query}`);
-  if (!answer.ok) return null;
-  const told = await answer.json();
+  let told;
+  try {
+    told = await (await get(`/chats/${chat.dataset.session}/entries?${query}`)).json();
+  } catch (error) {
+    trouble(error.message);
+    return null;
+  }
   const parts = fragment(told.html);
   localTimes(parts);
   copyButtons(parts);
@@ -243,7 +254,8 @@ function leave(count) {
 async function closeGap() {
   const last = gap()?.previousElementSibling;
   const told = last && (await entries({ after: last.id }));
-  if (!told) return;
+  // Pressed twice, or a link led elsewhere meanwhile: they would stand in the wrong place.
+  if (!told || gap()?.previousElementSibling !== last) return;
   gap().before(told.parts);
   leave(told.newer - newest());
 }
@@ -274,6 +286,23 @@ async function goToLink() {
   entry?.scrollIntoView({ block: "center" });
 }
 
+const LOST = "Connection lost. Reconnecting…";
+
+// A line that does not come back may be one that whoever is signed out cannot have.
+async function showLost(up) {
+  const box = document.getElementById("lost");
+  const words = box.querySelector("p");
+  if (up || box.hidden) words.textContent = LOST;
+  box.hidden = up;
+  if (up) return;
+  const answer = await fetch("/frame", { redirect: "manual" }).catch(() => null);
+  if (box.hidden || answer?.type !== "opaqueredirect" || words.querySelector("a")) return;
+  const link = document.createElement("a");
+  link.href = location.pathname;
+  link.textContent = "Sign in";
+  words.replaceChildren("You are signed out. ", link, " to go on: what you wrote in the box is kept.");
+}
+
 function begin() {
   localTimes(log);
   copyButtons(log);
@@ -282,7 +311,7 @@ function begin() {
   listen({
     session: chat.dataset.session,
     after: () => seq,
-    state: (up) => (document.getElementById("lost").hidden = up),
+    state: showLost,
     heard: (frame) => {
       if (frame.type === "patch") patch(frame);
       // What was being written when a line was lost comes again, or came to its end meanwhile.
@@ -312,8 +341,10 @@ function begin() {
     if (event.key !== "Escape" || event.defaultPrevented) return;
     const open = document.querySelector("details.more[open], details.setup[open]");
     if (open) {
+      const isInside = open.contains(document.activeElement);
       open.open = false;
-      open.querySelector("summary").focus();
+      // Whoever writes in the box stays there.
+      if (isInside) open.querySelector("summary").focus();
     }
   });
   toEnd.addEventListener("click", goToEnd);
@@ -324,7 +355,7 @@ function begin() {
   else goToEnd();
 }
 
-const takeBack = composer(chat, () => requestAnimationFrame(goToEnd));
+const { takeBack, settle: settleSaid } = composer(chat, { sent: () => requestAnimationFrame(goToEnd), tell });
 if (log) {
   begin();
   giveBack();

@@ -21,8 +21,10 @@ use weir_install::user_space::SessionPreferences;
 use super::load_chat;
 use crate::api::approvals;
 use crate::api::sessions::{ChangeSessionBody, apply_session_changes, composer_address};
+use crate::auth::secret;
 use crate::caller::Caller;
-use crate::live::tell::NewInput;
+use crate::live::tell::{AcceptedInput, NewInput};
+use crate::live::{SessionRequest, begun};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::request::body::{ReplyTo, SentBody};
 use crate::request::{CallerSession, CallerSpace};
@@ -38,9 +40,20 @@ fn bad_form(error: impl std::fmt::Display) -> ProblemDetails {
     ProblemDetails::bad_request(format!("the form cannot be read: {error}"))
 }
 
+/// The name of what a browser sent by itself, without our script: it sends the name of the page with
+/// whatever else is written when somebody goes back to it, and that is another message.
+fn name_of_content(name: &str, saying: &NewInput) -> String {
+    let mut content = format!("{name}\n{}", saying.text);
+    for (file, bytes) in &saying.files {
+        content += &format!("\n{file} {}", secret::encode_hex(&secret::sha256_digest(bytes)));
+    }
+    secret::secret_digest(&content)
+}
+
 /// Reads what a composer sends: words, files, and for a new chat its settings.
 pub(super) async fn read_composer_form(
     caller: &Caller,
+    reply: ReplyTo,
     mut form: Multipart,
 ) -> HandlerResult<ComposedInput> {
     let mut composed = ComposedInput::default();
@@ -82,6 +95,9 @@ pub(super) async fn read_composer_form(
     if composed.saying.text.trim().is_empty() && composed.saying.files.is_empty() {
         return Err(ProblemDetails::bad_request("write a message, or attach a file"));
     }
+    if let (ReplyTo::Browser, Some(name)) = (reply, &composed.saying.client_id) {
+        composed.saying.client_id = Some(name_of_content(name, &composed.saying));
+    }
     Ok(composed)
 }
 
@@ -106,10 +122,39 @@ pub(super) async fn begin_chat(
     form: Multipart,
 ) -> HandlerResult<Response> {
     let CallerSpace { app, caller, space } = &owner;
-    let ComposedInput { saying, preferences } = read_composer_form(caller, form).await?;
-    let id = app.sessions.create_session(app, space, preferences).await?;
-    app.sessions.submit_input(owner.session_request(&id), saying).await?;
-    Ok(reply.answer_created(&format!("/chats/{id}")))
+    let ComposedInput { saying, preferences } = read_composer_form(caller, reply, form).await?;
+    let name = saying.client_id.clone();
+    let id = match &name {
+        Some(name) => begun::reserve_session(app, space, name).await?,
+        None => space.new_session(),
+    };
+    let done = begin_with(owner.session_request(&id), preferences, saying).await;
+    let page = format!("/chats/{id}");
+    match (done, name) {
+        (Ok(said), _) if said.is_repeat => Ok(reply.answer_repeated(&page)),
+        (Ok(_), _) => Ok(reply.answer_created(&page)),
+        // With another model or without a file it begins a chat of its own.
+        (Err(problem), Some(name)) if is_final_refusal(&problem) => {
+            begun::forget_session(app, space, &name).await?;
+            Err(problem)
+        }
+        (Err(problem), _) => Err(problem),
+    }
+}
+
+async fn begin_with(
+    request: SessionRequest<'_>,
+    preferences: SessionPreferences,
+    saying: NewInput,
+) -> HandlerResult<AcceptedInput> {
+    let sessions = &request.app.sessions;
+    sessions.begin_once(request, preferences).await?;
+    sessions.submit_input(request, saying).await
+}
+
+/// Whether nothing was said and nothing will be: what was sent is refused for what it is.
+fn is_final_refusal(problem: &ProblemDetails) -> bool {
+    matches!(problem.status, 400 | 413 | 422)
 }
 
 pub(super) async fn post_message(
@@ -118,16 +163,16 @@ pub(super) async fn post_message(
     form: Multipart,
 ) -> HandlerResult<Response> {
     let CallerSpace { app, caller, .. } = &owner;
-    let ComposedInput { saying, .. } = read_composer_form(caller, form).await?;
-    match parse_compact_command(&saying)? {
-        Some(words) => {
-            app.sessions
-                .condense_context(owner.session_request(&id), words, caller.journal_name())
-                .await?
-        }
-        None => drop(app.sessions.submit_input(owner.session_request(&id), saying).await?),
+    let ComposedInput { saying, .. } = read_composer_form(caller, reply, form).await?;
+    let (request, page) = (owner.session_request(&id), composer_address(&id));
+    if let Some(words) = parse_compact_command(&saying)? {
+        app.sessions.condense_context(request, words, caller.journal_name()).await?;
+        return Ok(reply.answer_done(&page, ()));
     }
-    Ok(reply.answer_done(&composer_address(&id), ()))
+    match app.sessions.submit_input(request, saying).await?.is_repeat {
+        true => Ok(reply.answer_repeated(&page)),
+        false => Ok(reply.answer_done(&page, ())),
+    }
 }
 
 /// What follows `/compact`, where that was written: the command of the page itself, as the terminal

@@ -17,6 +17,7 @@ mod auth;
 mod brain;
 mod caller;
 mod chat;
+mod embedded;
 mod guard;
 mod headers;
 mod health;

@@ -67,8 +67,8 @@ export function guardAsks() {
   for (const ask of document.querySelectorAll("[data-ask]:not([data-guarded])")) guard(ask);
 }
 
-// Holds back the buttons of all questions once more: what is below a finger has changed.
-function guardAgain() {
+// Holds back the buttons of all questions once more: what is below a finger changes.
+export function guardAgain() {
   for (const ask of document.querySelectorAll("[data-ask]")) guard(ask);
 }
 
@@ -91,5 +91,7 @@ function guard(ask) {
 export function unask(dialog) {
   if (dialog.matches(":modal")) dialog.close();
   dialog.remove();
+  // On a slow line it goes long after it was answered. Behind a dialog nothing can be pressed.
+  if (!shown()) guardAgain();
   showAsks();
 }

@@ -51,12 +51,18 @@ function bar(id, words) {
   text.textContent = words ?? "";
 }
 
+let looks = 0;
+
 // How many approvals wait, how many notices are unread, whether work is paused or cannot be done.
 async function counts() {
   if (document.hidden || !document.querySelector("[data-count]")) return;
+  const now = (looks += 1);
   try {
     const answer = await fetch("/frame", { headers: { accept: "application/json" } });
-    if (answer.ok && !answer.redirected) show(await answer.json());
+    const told = answer.ok && !answer.redirected ? await answer.json() : null;
+    // An answer that was overtaken tells how it was before.
+    if (now !== looks) return;
+    if (told) show(told);
     else if (answer.status === 503) bar("amiss", NOT_NOW);
   } catch {
     // The next look finds it out.
@@ -69,6 +75,23 @@ function questions() {
     const question = event.submitter?.dataset.confirm ?? event.target.dataset?.confirm;
     if (question && !window.confirm(question)) event.preventDefault();
   });
+}
+
+// How long a form that was sent takes no second press, unless its page comes back before.
+const SENT_MS = 10_000;
+
+// A form is sent once: pressed twice on a slow line, it would be done twice. Last of all, so that it is
+// known whether a script sends it.
+function once() {
+  const sent = new Set();
+  addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || form.method !== "post") return;
+    if (sent.has(form)) return event.preventDefault();
+    sent.add(form);
+    setTimeout(() => sent.delete(form), SENT_MS);
+  });
+  addEventListener("pageshow", () => sent.clear());
 }
 
 // Absolute times are the server's, in UTC; here they become the reader's own.
@@ -95,6 +118,7 @@ function chats() {
 theme();
 chats();
 questions();
+once();
 moments();
 counts();
 setInterval(counts, 30_000);

@@ -4,7 +4,7 @@
 const WAIT_MS = 150;
 const CHATS_MAX = 12;
 
-let dialog, field, list, picked = 0, turn = 0;
+let dialog, field, list, timer = 0, picked = 0, turn = 0, isOld = false;
 
 function build() {
   dialog = document.createElement("dialog");
@@ -25,8 +25,10 @@ function build() {
   list.setAttribute("aria-label", "Chats and pages");
   dialog.append(field, list);
   document.body.append(dialog);
-  let timer = 0;
   field.addEventListener("input", () => {
+    isOld = true;
+    // What is on its way is for the words of before.
+    turn += 1;
     clearTimeout(timer);
     timer = setTimeout(look, WAIT_MS);
   });
@@ -69,6 +71,7 @@ async function look() {
   const words = field.value.trim();
   const found = [...pages(words), ...(await chats(words).catch(() => []))];
   if (now !== turn) return;
+  isOld = false;
   list.replaceChildren(...found.map(item));
   pick(0);
 }
@@ -84,12 +87,21 @@ function pick(n) {
 }
 
 function key(event) {
-  if (event.isComposing) return;
+  if (event.isComposing || event.keyCode === 229) return;
   if (event.key === "ArrowDown") pick(picked + 1);
   else if (event.key === "ArrowUp") pick(picked - 1);
-  else if (event.key === "Enter") go(list.children[picked]);
+  else if (event.key === "Enter") enter();
   else return;
   event.preventDefault();
+}
+
+// What stands in the list may be for what was typed before: whoever types fast means what they typed.
+async function enter() {
+  if (isOld) {
+    clearTimeout(timer);
+    await look();
+  }
+  if (dialog.open && !isOld) go(list.children[picked]);
 }
 
 function go(line) {
@@ -102,6 +114,7 @@ export function open() {
   // A question that waits keeps the page.
   if (document.querySelector("dialog:modal")) return;
   field.value = "";
+  isOld = true;
   dialog.showModal();
   field.focus();
   look();

@@ -9,13 +9,18 @@ const WAIT_MS = 200;
 const list = document.getElementById("side-list");
 const here = document.getElementById("chat")?.dataset.session ?? "";
 
+let turn = 0;
+
 async function fill(words = "") {
+  const now = (turn += 1);
   const query = new URLSearchParams({ q: words });
   if (here) query.set("here", here);
   // Whoever is signed out meanwhile is led to another page: that is no list.
   const answer = await fetch(`/chat-list?${query}`, { redirect: "manual" });
   if (!answer.ok) return;
   const parts = fragment(await answer.text());
+  // An answer that was overtaken is for words of before.
+  if (now !== turn) return;
   if (words && !parts.firstElementChild) {
     const none = document.createElement("li");
     none.className = "muted none";
@@ -28,10 +33,13 @@ async function fill(words = "") {
 function find() {
   const field = document.getElementById("side-q");
   let timer = 0;
-  field.addEventListener("input", () => {
+  const later = () => {
     clearTimeout(timer);
     timer = setTimeout(() => fill(field.value.trim()).catch(() => {}), WAIT_MS);
-  });
+  };
+  field.addEventListener("input", later);
+  // What was typed before this script was there.
+  if (field.value !== field.defaultValue) later();
 }
 
 // A field in the place of the name; Enter keeps what is written, Escape what was there.
@@ -64,7 +72,7 @@ function rename(item) {
     }
   };
   field.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
+    if (event.isComposing || event.keyCode === 229) return;
     if (event.key === "Enter") keep();
     else if (event.key === "Escape") end();
     else return;

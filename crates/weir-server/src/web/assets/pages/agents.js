@@ -71,12 +71,15 @@ function follow() {
   const name = location.pathname.split("/")[2];
   const states = () => [...runs.querySelectorAll(".badge")].map((one) => one.textContent).join();
   const seen = states();
+  // A form that is sent, or a link that is followed, is not called back by a newer history.
+  let leaves = false;
+  addEventListener("beforeunload", () => (leaves = true));
   const timer = setInterval(async () => {
     const answer = await fetch(`/api/v1/agents/${name}/runs?limit=50`).catch(() => null);
     if (!answer?.ok) return;
     const told = await answer.json();
     const now = told.items.map((run) => run.state.replaceAll("_", " ")).join();
-    if (now !== seen) {
+    if (now !== seen && !leaves) {
       clearInterval(timer);
       location.replace(location.pathname);
     }

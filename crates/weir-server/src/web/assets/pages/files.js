@@ -28,16 +28,23 @@ async function send(file) {
   throw new Error(problem.detail || `${file.name} could not be uploaded`);
 }
 
+// Those that wait, the one that is under way among them.
+const waiting = [];
+
 async function sendAll(files) {
+  const isOn = waiting.length > 0;
+  waiting.push(...files);
+  if (isOn) return;
   let done = 0;
   try {
-    for (const file of files) {
-      state.textContent = `Uploading ${file.name} (${done + 1} of ${files.length})`;
-      await send(file);
-      done += 1;
+    for (; waiting.length; done += 1) {
+      state.textContent = `Uploading ${waiting[0].name} (${done + 1} of ${done + waiting.length})`;
+      await send(waiting[0]);
+      waiting.shift();
     }
     location.reload();
   } catch (error) {
+    waiting.length = 0;
     state.textContent = error.message;
   }
 }
@@ -61,6 +68,7 @@ if (form && state) {
     const chosen = form.querySelector("#file").files;
     if (!chosen.length) return;
     event.preventDefault();
-    sendAll([...chosen]);
+    // Pressed twice, they go once.
+    if (!waiting.length) sendAll([...chosen]);
   });
 }

@@ -85,14 +85,14 @@ async fn act(
     shown: &mut Shown,
 ) -> std::io::Result<bool> {
     match event {
-        TerminalEvent::Key(key) if key.modifiers.contains(KeyModifiers::CONTROL) => {
+        TerminalEvent::Key(key, _) if key.modifiers.contains(KeyModifiers::CONTROL) => {
             match key.code {
                 KeyCode::Char('z') => shown.said = format!("{:?}", terminal.stop_job()?),
                 KeyCode::Char('c') => return Ok(false),
                 other => shown.said = format!("ctrl {other:?}"),
             }
         }
-        TerminalEvent::Key(key) => match key.code {
+        TerminalEvent::Key(key, _) => match key.code {
             KeyCode::Char('q') => return Ok(false),
             KeyCode::Char('p') => panic!("as was asked"),
             KeyCode::Char('t') => {

@@ -103,6 +103,8 @@ pub(crate) struct ShownDialog {
     pub(crate) painted: Option<Timestamp>,
     /// It takes keys.
     pub(crate) focused: bool,
+    /// From when on, where it took them by itself.
+    pub(crate) focused_from: Option<Timestamp>,
     /// The person turned away from it by themselves: only they turn back.
     pub(crate) left: bool,
 }
@@ -378,6 +380,17 @@ impl App {
             && (runs || self.shell.is_running())
             && self.screens.is_empty()
             && self.lost.is_none()
+    }
+
+    /// Whether no more text comes until somebody does something, all of it is painted, and nothing lies over
+    /// the chat.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        !self.fold.is_running() && self.screens.is_empty() && !self.is_behind()
+    }
+
+    /// Whether something that goes to the scrollback waits for a frame.
+    pub(crate) fn is_behind(&self) -> bool {
+        !self.fold.prints.is_empty()
     }
 
     /// How the dialog stands.

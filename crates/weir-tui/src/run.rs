@@ -228,8 +228,9 @@ impl FaceLoop {
     fn handle_event(&mut self, event: TerminalEvent) {
         let now = self.clock.now();
         match event {
-            TerminalEvent::Key(key) => {
-                self.app.handle_key(key, now);
+            // What was pressed while the face was at something else was pressed then (G4).
+            TerminalEvent::Key(key, read) => {
+                self.app.handle_key(key, self.clock.time_at(read));
                 self.at_once();
             }
             TerminalEvent::Paste(text) => {
@@ -329,8 +330,11 @@ impl FaceLoop {
                 self.terminal.paint_full_screen(&view.lines, view.cursor);
             }
         }
+        if self.app.is_at_rest() {
+            weir_highlight::forget_languages();
+        }
         self.pace.mark_painted(Instant::now());
-        if self.terminal.is_behind() {
+        if self.terminal.is_behind() || self.app.is_dirty() {
             self.pace.touch();
         }
     }

@@ -337,7 +337,14 @@ impl App {
         };
         // It takes keys only some time after it was seen: one may be on its way for the one before.
         let name = ask.name().to_owned();
-        self.shown = Some(ShownDialog { name, dialog, painted: None, focused: false, left: false });
+        self.shown = Some(ShownDialog {
+            name,
+            dialog,
+            painted: None,
+            focused: false,
+            focused_from: None,
+            left: false,
+        });
         self.dirty = true;
     }
 

@@ -22,6 +22,7 @@ impl App {
             return;
         }
         self.now = now;
+        self.take_back_focus();
         self.settle_focus();
         self.dirty = true;
         if !self.screens.is_empty() {
@@ -218,22 +219,37 @@ impl App {
     /// painted and after their last key: a letter that was meant for the box must not answer it. Whether that
     /// is from now on.
     pub(crate) fn settle_focus(&mut self) -> bool {
-        let due = self.until_focus() == Some(0);
-        if let Some(shown) = self.shown.as_mut().filter(|_| due) {
+        let due = self.focus_due().filter(|due| due.ms_since(self.now) == 0);
+        if let Some(shown) = self.shown.as_mut().filter(|_| due.is_some()) {
             shown.focused = true;
+            shown.focused_from = due;
         }
-        due
+        due.is_some()
+    }
+
+    /// What was pressed before a dialog took keys was not meant for it, however late the face comes to look.
+    fn take_back_focus(&mut self) {
+        let now = self.now;
+        let is_early = |shown: &&mut ShownDialog| shown.focused_from.is_some_and(|from| now < from);
+        if let Some(shown) = self.shown.as_mut().filter(is_early) {
+            shown.focused = false;
+            shown.focused_from = None;
+        }
     }
 
     /// In how many milliseconds that is; `None`: not by itself.
     pub(crate) fn until_focus(&self) -> Option<u64> {
+        self.focus_due().map(|due| due.ms_since(self.now))
+    }
+
+    fn focus_due(&self) -> Option<Timestamp> {
         let shown = self.shown.as_ref()?;
         let hidden = !self.screens.is_empty();
         if shown.focused || shown.left || hidden || !self.is_asking() || !self.composer.is_empty() {
             return None;
         }
         let since = shown.painted?.max(self.pressed);
-        Some(since.plus_ms(QUIET_MS).ms_since(self.now))
+        Some(since.plus_ms(QUIET_MS))
     }
 
     /// Keys that a dialog wants before the table of keys: Ctrl-O in a focused one shows all of it.

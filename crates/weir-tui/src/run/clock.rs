@@ -19,7 +19,13 @@ impl FaceClock {
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        let passed = i64::try_from(self.start.elapsed().as_micros()).unwrap_or(i64::MAX);
+        self.time_at(Instant::now())
+    }
+
+    /// The time of a moment, which is the start's where it was before.
+    pub(super) fn time_at(&self, moment: Instant) -> Timestamp {
+        let passed = moment.saturating_duration_since(self.start).as_micros();
+        let passed = i64::try_from(passed).unwrap_or(i64::MAX);
         Timestamp(self.wall.saturating_add(passed))
     }
 }

@@ -1,5 +1,7 @@
 //! What comes from the terminal and from outside, one after another.
 
+use std::time::Instant;
+
 use crossterm::event::KeyEvent;
 use tokio::sync::mpsc::Receiver;
 
@@ -11,8 +13,8 @@ pub(super) const EVENTS_MAX: usize = 1024;
 /// What came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminalEvent {
-    /// A key was pressed. Releases are not told.
-    Key(KeyEvent),
+    /// A key was pressed, and read then. Releases are not told.
+    Key(KeyEvent, Instant),
     /// Text was pasted; line breaks are `\n`. It is not cleaned. One of more than 16 MiB comes in
     /// parts.
     Paste(String),

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, mpsc as sync};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -184,13 +184,14 @@ impl ReaderThread {
     }
 
     fn send_inputs(&self, inputs: Vec<TerminalInput>) -> ReaderStep {
+        let read = Instant::now();
         for input in inputs {
             let event = match input {
                 TerminalInput::Answer => {
                     self.outlet.note_answered();
                     continue;
                 }
-                TerminalInput::Key(key) => TerminalEvent::Key(key),
+                TerminalInput::Key(key) => TerminalEvent::Key(key, read),
                 TerminalInput::Paste(text) => TerminalEvent::Paste(text),
                 TerminalInput::Focus(focus) => TerminalEvent::Focus(focus == FocusChange::Gained),
             };

@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 use serde_json::json;
 use weir_core::event::Decision;
-use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
+use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId, Timestamp};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
@@ -152,6 +152,25 @@ fn f1_a_letter_that_was_meant_for_the_box_answers_nothing() {
     face.press(KeyCode::Char('y'));
     assert!(face.wished().is_empty());
     face.press(KeyCode::Tab);
+    face.press(KeyCode::Char('y'));
+    assert_eq!(face.wished(), decided(Decision::Once, None));
+}
+
+#[test]
+fn g4_a_key_that_was_pressed_too_soon_answers_nothing_however_late_it_is_looked_at() {
+    // It was asked a second ago; the face stood still, and comes to what was pressed meanwhile.
+    let mut face = asks(&[]);
+    let now = face.now;
+    for (key, ms) in [('y', 900), ('y', 700)] {
+        assert!(face.app.dialog_state().focused);
+        face.app.handle_key(KeyCode::Char(key).into(), Timestamp(now.0 - ms * 1_000));
+        assert_eq!(face.app.take_wishes(), []);
+        assert_eq!(face.app.composer.current_message().text, "y");
+        face.app.composer.set_text("");
+        // The pause begins with the key.
+        face.app.tick(now);
+    }
+    face.wait(1_000);
     face.press(KeyCode::Char('y'));
     assert_eq!(face.wished(), decided(Decision::Once, None));
 }

@@ -4,9 +4,11 @@ use crossterm::event::KeyCode;
 use weir_core::ids::SessionId;
 
 use super::made::Face;
+use crate::app::AppFrame;
 use crate::link::{
     ClipboardContent, MessageAttachment, NoticeTone, OpenSessionInfo, UiCommand, UiUpdate,
 };
+use crate::terminal::TerminalSize;
 
 /// What stands in the box.
 fn boxed(face: &Face) -> String {
@@ -159,4 +161,55 @@ fn f1_what_was_not_printed_of_the_session_before_is_and_nothing_else() {
         assert_eq!(count, 1, "{text}: {:?}", face.printed);
     }
     assert_eq!(face.app.fold.transcript.len(), 1);
+}
+
+#[test]
+fn q21_a_face_rests_while_nothing_runs_and_nothing_lies_over_the_chat() {
+    let size = TerminalSize { columns: 80, rows: 24 };
+    let mut face = Face::open(80, 24);
+    drop(face.app.next_frame(size));
+    assert!(face.app.is_at_rest());
+    face.begin("Go.");
+    assert!(!face.app.is_at_rest());
+    face.replied("```rust\nfn main() {}\n```");
+    face.ended("completed", None);
+    assert!(!face.app.is_at_rest(), "it is not painted yet");
+    drop(face.app.next_frame(size));
+    assert!(face.app.is_at_rest());
+    face.control('o');
+    assert!(!face.app.is_at_rest(), "the whole conversation has code in it");
+}
+
+#[test]
+fn q21_a_long_text_is_printed_by_parts_in_its_order_and_whole() {
+    const REPLIES: usize = 25;
+    const LINES: usize = 100;
+    let named = |reply: usize, line: usize| format!("- point {reply}.{line}");
+    let mut face = Face::open(80, 24);
+    face.begin("Go.");
+    for reply in 0..REPLIES {
+        let lines: Vec<String> = (0..LINES).map(|line| named(reply, line)).collect();
+        face.replied(&lines.join("\n"));
+    }
+    face.ended("completed", None);
+    let size = TerminalSize { columns: 80, rows: 24 };
+    let (mut frames, mut printed) = (0, Vec::new());
+    loop {
+        let AppFrame::Chat(frame) = face.app.next_frame(size) else {
+            panic!("nothing lies over the chat")
+        };
+        frames += 1;
+        assert!(frame.finished.len() < 1_200, "{} lines at once", frame.finished.len());
+        printed.extend(frame.finished.iter().map(ToString::to_string));
+        assert_eq!(face.app.is_at_rest(), !face.app.is_dirty());
+        if face.app.is_at_rest() {
+            break;
+        }
+    }
+    assert_eq!(frames, 3, "each takes as many answers as it has room for");
+    let points: Vec<&str> = printed.iter().filter_map(|line| line.split("point ").nth(1)).collect();
+    let replies = 0..REPLIES;
+    let wanted: Vec<String> =
+        replies.flat_map(|reply| (0..LINES).map(move |line| format!("{reply}.{line}"))).collect();
+    assert_eq!(points, wanted);
 }

@@ -1,13 +1,14 @@
 //! Reads code for colours: what each word of it is, by its language.
 //!
-//! Pure: terminal and browser ask the same and only paint. The languages are unpacked when the first
-//! block asks for them, never at start. Not here: making code safe to look at (callers do it before,
+//! Terminal and browser ask the same and only paint. The languages are unpacked when the first block
+//! asks for them, never at start, and can be given back. Not here: making code safe to look at (callers do it before,
 //! so that what belongs together is judged together), the colours themselves, bounds of a whole page.
 
+use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
+use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
 /// Longest line that gets colours, in bytes: the patterns go back and forth over a line, and somebody
 /// may have made it for that.
@@ -15,7 +16,25 @@ pub const LINE_BYTES_MAX: usize = 2000;
 /// Longest name of a language that is looked for or shown, in characters.
 const LANGUAGE_CHARS_MAX: usize = 32;
 
-static SYNTAXES: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
+/// The languages, once a block asked for them. With the patterns of one of them they take five megabytes.
+static LANGUAGES: Mutex<Option<Arc<SyntaxSet>>> = Mutex::new(None);
+
+fn shared_languages() -> Arc<SyntaxSet> {
+    let mut kept = LANGUAGES.lock().unwrap_or_else(PoisonError::into_inner);
+    let languages = kept.get_or_insert_with(|| {
+        // What stays for good is made before what is given back: a heap shrinks from its end only (Q21).
+        LazyLock::force(&PREFIXES);
+        Arc::new(SyntaxSet::load_defaults_newlines())
+    });
+    languages.clone()
+}
+
+/// Gives back what the languages take (Q21), for whoever shows no code for a while: the next block unpacks
+/// them again, which takes some milliseconds. A block that is being read keeps them until it ends.
+pub fn forget_languages() {
+    let forgotten = LANGUAGES.lock().unwrap_or_else(PoisonError::into_inner).take();
+    drop(forgotten);
+}
 
 /// What a word of code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -104,6 +123,11 @@ const WORDS: &[(&str, CodeWord)] = &[
     ("invalid", CodeWord::Invalid),
 ];
 
+/// Those beginnings as scopes.
+static PREFIXES: LazyLock<Vec<(Scope, CodeWord)>> = LazyLock::new(|| {
+    WORDS.iter().filter_map(|(name, word)| Some((Scope::new(name).ok()?, *word))).collect()
+});
+
 /// A part of a line of code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeSpan {
@@ -116,6 +140,7 @@ pub struct CodeSpan {
 /// Reads a block of code line by line: what was read is not looked at again.
 #[derive(Debug, Clone)]
 pub struct CodeHighlighter {
+    languages: Arc<SyntaxSet>,
     parse: ParseState,
     scopes: ScopeStack,
 }
@@ -124,8 +149,10 @@ impl CodeHighlighter {
     /// For a block of code in `language` (the word after a fence, or a file's ending), before its
     /// first line. `None`: the language is not known.
     pub fn for_language(language: &str) -> Option<CodeHighlighter> {
-        let syntax = find_syntax(language)?;
-        Some(CodeHighlighter { parse: ParseState::new(syntax), scopes: ScopeStack::new() })
+        let name = listed_name(language)?;
+        let languages = shared_languages();
+        let parse = ParseState::new(languages.find_syntax_by_token(&name)?);
+        Some(CodeHighlighter { languages, parse, scopes: ScopeStack::new() })
     }
 
     /// The parts of the next line, which comes without its end; together they are the line. `None`: it
@@ -135,7 +162,7 @@ impl CodeHighlighter {
             return None;
         }
         let ended = format!("{line}\n");
-        let steps = self.parse.parse_line(&ended, &SYNTAXES).ok()?;
+        let steps = self.parse.parse_line(&ended, &self.languages).ok()?;
         let (mut spans, mut at) = (Vec::new(), 0);
         for (end, step) in steps {
             self.push_span(line, at..end.min(line.len()), &mut spans);
@@ -158,9 +185,6 @@ impl CodeHighlighter {
 
 /// What the innermost scope says that says something.
 fn word_of_scopes(scopes: &ScopeStack) -> Option<CodeWord> {
-    static PREFIXES: LazyLock<Vec<(Scope, CodeWord)>> = LazyLock::new(|| {
-        WORDS.iter().filter_map(|(name, word)| Some((Scope::new(name).ok()?, *word))).collect()
-    });
     scopes.scopes.iter().rev().find_map(|scope| {
         PREFIXES.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope)).map(|(_, word)| *word)
     })
@@ -178,10 +202,15 @@ pub fn language_of_fence(info: &str) -> String {
 pub fn language_of_path(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
     let ending = name.rsplit_once('.').map_or(name, |(_, ending)| ending);
-    if find_syntax(ending).is_some() { ending } else { "" }
+    let listed = listed_name(ending);
+    let is_known =
+        listed.is_some_and(|name| shared_languages().find_syntax_by_token(&name).is_some());
+    if is_known { ending } else { "" }
 }
 
-fn find_syntax(language: &str) -> Option<&'static SyntaxReference> {
+/// The name under which the list of languages may have one; `None`: it has no colours, and no language needs to
+/// be unpacked to know that.
+fn listed_name(language: &str) -> Option<Cow<'static, str>> {
     if language.len() > LANGUAGE_CHARS_MAX * 4 {
         return None;
     }
@@ -194,9 +223,9 @@ fn find_syntax(language: &str) -> Option<&'static SyntaxReference> {
         "jsonc" | "json5" | "jsonl" | "ndjson" => "json",
         "c++" | "cxx" => "cpp",
         "golang" => "go",
-        other => other,
+        _ => return Some(Cow::Owned(lower)),
     };
-    SYNTAXES.find_syntax_by_token(known)
+    Some(Cow::Borrowed(known))
 }
 
 #[cfg(test)]
@@ -229,6 +258,38 @@ mod tests {
             let parts: String = words("rust", &[line]).into_iter().map(|(text, _)| text).collect();
             assert_eq!(parts, line);
         }
+    }
+
+    #[test]
+    fn q21_languages_are_shared_until_they_are_forgotten_and_a_block_keeps_its_own() {
+        let read = |language: &str| CodeHighlighter::for_language(language).expect("it is known");
+        let (mut one, other) = (read("rust"), read("js"));
+        assert!(Arc::ptr_eq(&one.languages, &other.languages));
+        let first = one.next_line("/* a");
+        forget_languages();
+        let mut anew = read("rust");
+        assert!(!Arc::ptr_eq(&one.languages, &anew.languages));
+        assert_eq!(anew.next_line("/* a"), first);
+        let last = one.next_line("b */ fn main() {}");
+        assert!(last.is_some());
+        assert_eq!(anew.next_line("b */ fn main() {}"), last);
+    }
+
+    #[test]
+    fn q21_names_without_colours_are_known_before_languages_are_unpacked() {
+        for (language, listed) in [
+            ("", None),
+            ("TXT", None),
+            ("rust", Some("rust")),
+            ("Rust", Some("rust")),
+            ("TypeScript", Some("js")),
+            ("no such", Some("no such")),
+        ] {
+            assert_eq!(listed_name(language).as_deref(), listed, "{language:?}");
+        }
+        let long = "r".repeat(LANGUAGE_CHARS_MAX * 4 + 1);
+        assert_eq!(listed_name(&long), None);
+        assert!(CodeHighlighter::for_language("no such").is_none());
     }
 
     #[test]

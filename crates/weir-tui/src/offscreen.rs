@@ -144,7 +144,18 @@ impl OffscreenTerminal {
         self.app.tick(self.app.now.plus_ms(HINT_MS));
     }
 
+    /// What is printed, in as many frames as it takes, and what then stands below it.
     fn paint_frame(&mut self) -> (Vec<String>, Vec<String>) {
+        let (mut printed, mut live) = self.paint_next_frame();
+        while self.app.is_behind() && self.app.is_dirty() {
+            let (more, later) = self.paint_next_frame();
+            printed.extend(more);
+            live = later;
+        }
+        (printed, live)
+    }
+
+    fn paint_next_frame(&mut self) -> (Vec<String>, Vec<String>) {
         let text = |line: &ratatui::text::Line<'_>| line.to_string().trim_end().to_owned();
         match self.app.next_frame(self.size) {
             AppFrame::Chat(frame) => {

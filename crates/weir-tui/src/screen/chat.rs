@@ -30,6 +30,9 @@ const BOX_SHARE: usize = 3;
 const PRESSING_ROWS: usize = 2;
 /// Rows of the box at least, where there are so many.
 const BOX_ROWS_MIN: usize = 3;
+/// About so many lines go to the scrollback with one frame: those of a long session that is taken up again are
+/// made once the ones before them are written, since as lines a text takes ten times its own memory (Q21).
+const FINISHED_LINES_MAX: usize = 1_000;
 
 /// What was printed last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,7 +53,8 @@ pub(crate) fn greeting_line(about: &OpenSessionInfo) -> Vec<Line<'static>> {
     vec![Line::from(format!("Weir{} in {folder}", server.unwrap_or_default()))]
 }
 
-/// What the terminal is to show of the chat. What it prints is given once.
+/// What the terminal is to show of the chat. What it prints is given once; what of it waits for the next frame
+/// has one painted soon.
 pub(crate) fn chat_frame(app: &mut App, size: TerminalSize) -> TerminalFrame {
     let (width, rows) = (usize::from(size.columns), usize::from(size.rows));
     if width == 0 || rows == 0 {
@@ -59,16 +63,20 @@ pub(crate) fn chat_frame(app: &mut App, size: TerminalSize) -> TerminalFrame {
     }
     let theme = app.theme.clone();
     let finished = finished_lines(app, width, rows, &theme);
+    app.dirty |= app.is_behind();
     let (live, cursor) = live_region(app, width, rows, &theme);
     app.painted_ask();
     TerminalFrame { finished, live, cursor }
 }
 
-/// Lines for the scrollback.
+/// Lines for the scrollback: what comes next, up to a bound. The last frame of all has everything.
 fn finished_lines(app: &mut App, width: usize, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let lines_max = if app.leaving { usize::MAX } else { FINISHED_LINES_MAX };
     let mut lines = Vec::new();
     let mut last = app.last;
-    for print in mem::take(&mut app.fold.prints) {
+    while lines.len() < lines_max
+        && let Some(print) = app.fold.prints.pop_front()
+    {
         let (kind, new) = match print {
             PrintItem::Entry(n) => match app.fold.transcript.get(n) {
                 Some(entry) => (printed_kind(entry), entry_lines(app, n, width, theme)),
@@ -105,7 +113,11 @@ fn finished_lines(app: &mut App, width: usize, rows: usize, theme: &Theme) -> Ve
         };
         push(&mut lines, &mut last, kind, new);
     }
-    let settled = app.fold.writing.growing.take_final_lines(width, theme);
+    // What is written now stands below all of that.
+    let settled = match app.is_behind() {
+        true => Vec::new(),
+        false => app.fold.writing.growing.take_final_lines(width, theme),
+    };
     if !settled.is_empty() {
         match mem::replace(&mut app.fold.writing.begun, true) {
             true => lines.extend(settled),

@@ -117,32 +117,32 @@ impl TerminalPainter {
         let columns = usize::from(self.size.columns);
         let depth = self.caps.depth;
         let (live, cursor) = visible_window(&frame.live, frame.cursor, usize::from(self.size.rows));
-        let now = self.affordable_lines();
-        let mut wanted: Vec<CellRow> = self
-            .waiting
-            .drain(..now)
-            .flat_map(|line| CellRow::break_line(&line, columns, depth))
-            .collect();
-        let finished = wanted.len();
-        wanted.extend(rows_from_lines(live, columns, depth));
+        let mut below = rows_from_lines(live, columns, depth);
         if live.is_empty() {
-            wanted.push(CellRow::default());
+            below.push(CellRow::default());
         }
 
         let mut brush = CursorBrush::new(self.row, self.column, columns);
         self.repair_screen(&mut brush);
-        self.update_rows(&wanted, &mut brush);
+        let lines = self.affordable_lines();
+        let finished = match self.scrolls_all_away(lines) {
+            true => self.write_rows(lines, below, &mut brush),
+            false => self.change_rows(lines, below, &mut brush),
+        };
+        if self.waiting.is_empty() {
+            // The room that a long session needed for a moment is not kept.
+            self.waiting = VecDeque::new();
+        }
         brush.reset_style();
         if let Some((row, column)) = cursor {
             brush.go_row(finished + row);
             brush.go_column(column.min(columns - 1));
         } else {
             // What is above the live region may scroll away, and what is below is not ours.
-            brush.go_row(brush.row.clamp(finished, wanted.len() - 1));
+            brush.go_row(brush.row.clamp(finished, finished + self.rows.len() - 1));
         }
         self.row = brush.row - finished;
         self.column = brush.column;
-        self.rows = wanted.split_off(finished);
         self.columns_then = columns;
         self.append_bracketed(&brush.out, cursor.is_some(), &mut out);
         out
@@ -308,6 +308,49 @@ impl TerminalPainter {
         above + within
     }
 
+    /// Whether so many waiting lines leave no row of the region on the screen that could be moved: the new rows
+    /// are as many as the screen has, whatever comes after them.
+    fn scrolls_all_away(&self, lines: usize) -> bool {
+        lines >= self.rows.len() + usize::from(self.size.rows)
+    }
+
+    /// So many waiting lines and the rows `below` them take the place of the region; how many rows the lines
+    /// became.
+    fn change_rows(&mut self, lines: usize, below: Vec<CellRow>, brush: &mut CursorBrush) -> usize {
+        let (columns, depth) = (usize::from(self.size.columns), self.caps.depth);
+        let finished = self.waiting.drain(..lines);
+        let mut wanted: Vec<CellRow> =
+            finished.flat_map(|line| CellRow::break_line(&line, columns, depth)).collect();
+        let finished = wanted.len();
+        wanted.extend(below);
+        self.update_rows(&wanted, brush);
+        self.rows = wanted.split_off(finished);
+        finished
+    }
+
+    /// The same bytes, where all of the region scrolls away: of the rows that the lines become none is kept but
+    /// the last, since a row of cells takes forty times the memory of its text (Q21).
+    fn write_rows(&mut self, lines: usize, below: Vec<CellRow>, brush: &mut CursorBrush) -> usize {
+        let (columns, depth) = (usize::from(self.size.columns), self.caps.depth);
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let mut finished = 0;
+        let mut last: Option<CellRow> = None;
+        for line in waiting.drain(..lines) {
+            for row in CellRow::break_line(&line, columns, depth) {
+                self.write_row(finished, last.as_ref(), &row, brush);
+                finished += 1;
+                last = Some(row);
+            }
+        }
+        self.waiting = waiting;
+        for (number, row) in below.iter().enumerate() {
+            let before = number.checked_sub(1).map(|before| &below[before]).or(last.as_ref());
+            self.write_row(finished + number, before, row, brush);
+        }
+        self.rows = below;
+        finished
+    }
+
     /// Changes the remembered rows to the wanted ones, moving those at the end that stay the same.
     fn update_rows(&self, wanted: &[CellRow], brush: &mut CursorBrush) {
         let old = &self.rows;
@@ -315,7 +358,6 @@ impl TerminalPainter {
         let grown = wanted.len().saturating_sub(old.len());
         let shrunk = old.len().saturating_sub(wanted.len());
         let tail = self.unchanged_tail(wanted);
-        let empty = CellRow::default();
         let place = old.len().saturating_sub(tail);
         // A row that goes on from the one before is written from there, so that must still be seen.
         let joined = usize::from(wanted.get(place).is_some_and(|row| row.joined));
@@ -328,7 +370,7 @@ impl TerminalPainter {
             brush.go_row(place);
             brush.insert_rows(grown);
             for at in place..place + grown {
-                put_row(at, &empty, wanted, brush);
+                put_row(at, &CellRow::EMPTY, wanted, brush);
             }
             return;
         }
@@ -342,16 +384,28 @@ impl TerminalPainter {
             return;
         }
         for (at, row) in wanted.iter().enumerate() {
-            if at >= old.len() && !row.joined {
-                brush.go_row(at - 1);
-                brush.new_row();
-            }
-            put_row(at, old.get(at).unwrap_or(&empty), wanted, brush);
+            let before = at.checked_sub(1).map(|before| &wanted[before]);
+            self.write_row(at, before, row, brush);
         }
         if shrunk > 0 {
             brush.go_row(wanted.len());
             brush.erase_below();
         }
+    }
+
+    /// Makes row `at` of the region the wanted one, or writes it below the last; `before`: the wanted row above.
+    fn write_row(
+        &self,
+        at: usize,
+        before: Option<&CellRow>,
+        new: &CellRow,
+        brush: &mut CursorBrush,
+    ) {
+        if at >= self.rows.len() && !new.joined {
+            brush.go_row(at - 1);
+            brush.new_row();
+        }
+        replace_row(at, before, self.rows.get(at).unwrap_or(&CellRow::EMPTY), new, brush);
     }
 
     /// How many rows at the end stay the same but move, when that is worth it.
@@ -389,8 +443,19 @@ impl TerminalPainter {
 
 /// Makes row `at`, which looks like `old`, the wanted one.
 fn put_row(at: usize, old: &CellRow, wanted: &[CellRow], brush: &mut CursorBrush) {
-    let new = &wanted[at];
-    match at.checked_sub(1).map(|before| &wanted[before]) {
+    let before = at.checked_sub(1).map(|before| &wanted[before]);
+    replace_row(at, before, old, &wanted[at], brush);
+}
+
+/// The same; `before`: the wanted row above it.
+fn replace_row(
+    at: usize,
+    before: Option<&CellRow>,
+    old: &CellRow,
+    new: &CellRow,
+    brush: &mut CursorBrush,
+) {
+    match before {
         Some(before) if new.joined => brush.join_row(at, before, old, new),
         Some(_) | None => brush.change_row(at, old, new),
     }

@@ -538,3 +538,35 @@ fn f1_finished_lines_wait_on_a_slow_terminal_but_none_is_lost() {
     assert_eq!(lines.len(), 101);
     assert!(!painter.is_behind());
 }
+
+#[test]
+fn q21_lines_that_scroll_all_away_are_written_as_others_and_none_is_kept() {
+    let size = TerminalSize { columns: 20, rows: 5 };
+    let line = |at: usize| match at % 4 {
+        0 => Line::from(format!("line {at}")),
+        1 => Line::from("one that is longer than the terminal is wide, and goes on"),
+        2 => Line::from("漢字漢字漢字漢字漢字漢字"),
+        _ => Line::default(),
+    };
+    for (region, lines) in [(0, 6), (1, 7), (4, 9), (4, 50)] {
+        let painted = |is_through: bool| {
+            let mut painter = TerminalPainter::new(size, caps());
+            let live = (0..region).map(|at| Line::from(format!("> {at}"))).collect();
+            painter.paint_frame(TerminalFrame { finished: Vec::new(), live, cursor: None });
+            painter.waiting.extend((0..lines).map(line));
+            assert!(painter.scrolls_all_away(lines) && !painter.scrolls_all_away(size.rows.into()));
+            let below = rows_from_lines(&[Line::from("> ")], 20, ColourDepth::True);
+            let mut brush = CursorBrush::new(painter.row, painter.column, 20);
+            let finished = match is_through {
+                true => painter.write_rows(lines, below, &mut brush),
+                false => painter.change_rows(lines, below, &mut brush),
+            };
+            (finished, brush.out, brush.row, brush.column, painter.rows)
+        };
+        assert_eq!(painted(true), painted(false), "{lines} lines after {region} rows");
+    }
+    let mut painter = TerminalPainter::new(size, caps());
+    let finished = (0..10_000).map(line).collect();
+    painter.paint_frame(TerminalFrame { finished, live: Vec::new(), cursor: None });
+    assert_eq!((painter.waiting.capacity(), painter.rows.len()), (0, 1));
+}

@@ -40,6 +40,9 @@ pub(super) struct CellRow {
 }
 
 impl CellRow {
+    /// A row that nothing was written to.
+    pub(super) const EMPTY: CellRow = CellRow { cells: Vec::new(), doubtful: false, joined: false };
+
     /// `line` in at most `columns` cells.
     pub(super) fn new(line: &Line<'_>, columns: usize, depth: ColourDepth) -> CellRow {
         let mut row = CellRow::default();

@@ -19,7 +19,7 @@ pub(super) fn changed_ranges(line: &str, other: &str) -> Vec<Range<usize>> {
     }
     let own: Vec<&str> = words.iter().map(|(_, word)| *word).collect();
     let mut parts: Vec<Range<usize>> = Vec::new();
-    for step in capture_diff_slices(Algorithm::Myers, &own, &others) {
+    for step in diff_words(&own, &others) {
         let (tag, old, _) = step.as_tag_tuple();
         let (Some(first), Some(last)) = (words.get(old.start), words[..old.end].last()) else {
             continue;
@@ -30,6 +30,14 @@ pub(super) fn changed_ranges(line: &str, other: &str) -> Vec<Range<usize>> {
     }
     let marked: usize = parts.iter().map(|part| line[part.clone()].trim().len()).sum();
     if marked * 3 > line.trim().len() * 2 { Vec::new() } else { parts }
+}
+
+/// The steps from one to the other, by the one algorithm alone: asked for an algorithm by its name, `similar` brings
+/// all of them along (Q23).
+fn diff_words(own: &[&str], others: &[&str]) -> Vec<DiffOp> {
+    let mut steps = Compact::new(Replace::new(Capture::new()), own, others);
+    let Ok(()) = myers::diff(&mut steps, own, 0..own.len(), others, 0..others.len());
+    steps.into_inner().into_inner().into_ops()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use weir_core::memory::{
 use weir_core::record::{GENESIS, Record};
 use weir_engine::memory::search::rank_facts;
 use weir_engine::past::recall_passages;
-use weir_engine::ports::{Append, AskChanges, IndexedText, RecallQuery, SessionMeta, Store};
+use weir_engine::ports::{Append, IndexedText, RecallQuery, SessionMeta, Store};
 use weir_engine::relevance::{RankWeights, TextRelevance};
 use weir_meaning::{TextPassage, split_passages};
 use weir_store::{SqliteStore, this_process};
@@ -224,20 +224,7 @@ async fn write_session(store: &dyn Store, session: &SessionId, texts: &[String])
         facts,
         parent: None,
     };
-    let append = Append {
-        lease,
-        expected: 0,
-        records,
-        texts: passages,
-        blobs: Vec::new(),
-        audit: Vec::new(),
-        marks: Vec::new(),
-        recipe_use: Vec::new(),
-        solved: Vec::new(),
-        usage: Vec::new(),
-        asks: AskChanges::default(),
-        meta,
-    };
+    let append = Append { texts: passages, ..Append::of_records(lease, 0, records, meta) };
     store.append(append).await.expect("it fits");
 }
 

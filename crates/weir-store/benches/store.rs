@@ -22,8 +22,8 @@ use weir_core::ids::{CallId, SessionId, Timestamp};
 use weir_core::memory::{MemoryKind, MemorySource, MemoryStatus, NewMemory};
 use weir_core::record::{GENESIS, Record};
 use weir_engine::ports::{
-    Append, AskChanges, AuditEntry, Checkpoints, FileContent, IndexedText, Lease, MemoryFilter,
-    RecallQuery, SessionMeta, Snapshot, SnapshotEntry, Store,
+    Append, AuditEntry, Checkpoints, FileContent, IndexedText, Lease, MemoryFilter, RecallQuery,
+    SessionMeta, Snapshot, SnapshotEntry, Store,
 };
 use weir_store::{GitCheckpoints, PostgresStore, PostgresStores, SqliteStore, this_process};
 
@@ -82,29 +82,24 @@ impl Writer {
         let updated = Timestamp(1_767_367_800_000_000);
         let fields = serde_json::json!({ "tool": "read_file", "verdict": "allow" });
         Append {
-            lease: self.lease.clone(),
-            expected,
-            records,
-            texts: Vec::new(),
-            blobs: Vec::new(),
             audit: vec![AuditEntry { ts: updated, session: session.clone(), seq: 1, fields }],
-            marks: Vec::new(),
-            recipe_use: Vec::new(),
-            solved: Vec::new(),
-            usage: Vec::new(),
-            asks: AskChanges::default(),
-            meta: SessionMeta {
-                id: session,
-                workspace: "/home/ada/loom".into(),
-                title: "Weave".into(),
-                model: "m".into(),
-                profile: "code".into(),
-                status: "running".into(),
-                created: updated,
-                updated,
-                facts: self.facts,
-                parent: None,
-            },
+            ..Append::of_records(
+                self.lease.clone(),
+                expected,
+                records,
+                SessionMeta {
+                    id: session,
+                    workspace: "/home/ada/loom".into(),
+                    title: "Weave".into(),
+                    model: "m".into(),
+                    profile: "code".into(),
+                    status: "running".into(),
+                    created: updated,
+                    updated,
+                    facts: self.facts,
+                    parent: None,
+                },
+            )
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What tests of several crates need: a folder, an installation, a program that runs, a server with
-//! browsers, a database, a disk of a test's own, and waiting with a bound. A development dependency
-//! alone, which knows no other crate of Weir: it sees the program from outside.
+//! browsers, a database, a disk or a port of a test's own, and waiting with a bound. A dependency
+//! of development alone, which knows no other crate of Weir: it sees the program from outside.
 //!
 //! Not here: the fakes of ports and the scenarios (`weir-scenario`), and what one test alone needs.
 //! Everything here panics where something cannot be had: then the test has failed.
@@ -10,6 +10,8 @@ mod file_work;
 mod folder;
 mod http;
 mod installation;
+mod kept;
+mod port;
 mod program;
 mod repository;
 mod running;
@@ -36,6 +38,8 @@ pub use file_work::{damage_page, file_writing_script, written_files};
 pub use folder::TestFolder;
 pub use http::{HttpAnswer, HttpRequest, HttpStandIn};
 pub use installation::{CommandOutput, TestInstallation};
+pub use kept::check_kept_json;
+pub use port::free_port;
 #[cfg(feature = "database")]
 pub use postgres::PrivatePostgres;
 pub use program::weir_program;

@@ -1,8 +1,6 @@
 //! What waits for a person and which runs ended, in every store: written with the facts, read without
 //! a journal (R5).
 
-use std::time::Duration;
-
 use weir_core::ids::Timestamp;
 use weir_core::record::Record;
 use weir_engine::ports::{ASK_KINDS, AskChanges, AskReference, RunEndReference, Store};

@@ -2,7 +2,6 @@
 //! `every_store!`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use weir_core::event::Decision;
 use weir_core::governance::lease::LeaseTerms;
@@ -78,6 +77,7 @@ every_store! {
     d2_an_empty_journal_reads_as_nothing
     d2_the_settings_that_hold_are_found_at_once
     d2_a_living_owner_keeps_the_lease
+    d2_whoever_asks_for_a_lease_is_told_who_has_it
     d2_a_dead_owner_loses_the_lease_and_its_appends_fail
     d2_a_lease_given_back_is_void
     d2_an_append_at_another_place_is_a_conflict
@@ -91,6 +91,7 @@ every_store! {
     g04_a_letter_is_announced
     g04_a_full_box_refuses_letters
     z01_marks_are_written_with_the_facts
+    z01_a_mark_counts_wherever_its_file_can_be_read
     z01_a_mark_outlives_its_session_and_a_person_takes_it_away
     g10_audit_lines_are_chained_over_all_sessions
     l14_pause_holds_and_is_announced

@@ -1,7 +1,6 @@
 //! What a server keeps beside sessions: the contract of `Records`, against each of them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{PutOutcome, RecordEntry, Records};

@@ -1,7 +1,5 @@
 //! What every store keeps of scheduled agents (M7): claims, places, runs whose process is gone.
 
-use std::time::Duration;
-
 use weir_core::event::RunStatus;
 use weir_core::governance::label::Label;
 use weir_core::ids::{SessionId, Timestamp};

@@ -201,6 +201,7 @@ async fn a_full_or_damaged_book_lets_nobody_ask(house: House) {
 #[derive(Clone)]
 struct SlowHelper {
     clock: Arc<HandClock>,
+    store: Arc<dyn Store>,
     others: SharedSpending,
     asked: Arc<AtomicI64>,
     begun: Arc<Notify>,
@@ -244,6 +245,7 @@ async fn helpers_hold_what_they_may_cost(house: House) {
     let spending = || house.spending(vec![cap(LimitName::DayUsd, 1.1)]);
     let helper = SlowHelper {
         clock: house.clock.clone(),
+        store: house.store.clone(),
         others: spending(),
         asked: Arc::default(),
         begun: Arc::default(),

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use weir_engine::ports::{SessionFilter, Store, StoreError};
+use weir_engine::ports::{RUNNING, SessionFilter, Store, StoreError};
 use weir_store::{SqliteOptions, SqliteStore, this_process};
 
 use crate::snapshots::snapshot;
@@ -152,7 +152,7 @@ async fn l14_another_store_on_the_folder_hears_of_a_pause() {
     };
     let change = async { left.set_paused(Some(pause.clone())).await.expect("writable") };
     let both = async { tokio::join!(right.pause_changed(), change) };
-    tokio::time::timeout(std::time::Duration::from_secs(20), both).await.expect("announced");
+    tokio::time::timeout(weir_test_kit::PATIENCE, both).await.expect("announced");
     assert_eq!(right.pause_state().await.expect("readable"), Some(pause.clone()));
     drop((left, right));
     let later = store_in(folder.path());
@@ -177,8 +177,7 @@ async fn g04_another_store_on_the_folder_hears_of_a_letter() {
     };
     let post = async { left.post_remote_command(mail.clone()).await.expect("writable") };
     let both = async { tokio::join!(right.mail_changed(), post).1 };
-    let wait = std::time::Duration::from_secs(20);
-    let id = tokio::time::timeout(wait, both).await.expect("announced");
+    let id = tokio::time::timeout(weir_test_kit::PATIENCE, both).await.expect("announced");
     let expected = [weir_engine::ports::RemoteCommand { id, ..mail }];
     assert_eq!(right.waiting_remote_commands(&session).await.expect("readable"), expected);
     drop((left, right));
@@ -595,4 +594,34 @@ async fn d2_an_append_does_not_wait_until_a_search_has_its_index() {
     let (found, indexed) = tokio::join!(search, append);
     assert!(indexed.cast_unsigned() < PASSAGES, "{indexed} came before the append");
     assert_eq!(found, 9, "a search finds what was written before it");
+}
+
+#[tokio::test]
+async fn d8_who_goes_to_work_after_nobody_was_at_it_is_found() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (store, other) = (store_in(folder.path()), store_in(folder.path()));
+    let found = async || {
+        let found = store.list_abandoned_sessions().await.expect("readable");
+        found.into_iter().map(|meta| meta.id.to_string()).collect::<Vec<_>>()
+    };
+    let mut scribe = Scribe::new(&other, "one").await;
+    scribe.write(&other, 1).await;
+    // What was written a moment ago is looked at again in any case.
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+    for name in ["weir.db", "weir.db-wal"] {
+        let file = fs::File::options().write(true).open(folder.path().join(name)).expect("there");
+        file.set_modified(long_ago).expect("it is ours");
+    }
+    for _ in 0..2 {
+        assert_eq!(found().await, [] as [String; 0]);
+    }
+    let mut begun = scribe.next(1);
+    begun.meta.status = RUNNING.into();
+    other.append(begun.clone()).await.expect("it fits");
+    scribe.wrote(&begun);
+    for _ in 0..2 {
+        assert_eq!(found().await, ["one"]);
+    }
+    scribe.write(&other, 1).await;
+    assert_eq!(found().await, [] as [String; 0]);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use weir_core::ids::{BlobId, SessionId, Timestamp};
 use weir_core::record::{GENESIS, Record, sha256_hex};
-use weir_engine::ports::{Append, AskChanges, AuditEntry, Lease, LeaseOwner, SessionMeta, Store};
+use weir_engine::ports::{Append, AuditEntry, Lease, LeaseOwner, SessionMeta, Store};
 
 /// Half past three on the second of January 2026, UTC.
 pub(crate) const NOON: i64 = 1_767_367_800_000_000;

@@ -233,7 +233,7 @@ mod tests {
                 sender.send(Bytes::from(text)).await.expect("it is read");
             }
         };
-        let done = timeout(Duration::from_secs(10), body.read_during(given_on)).await;
+        let done = timeout(Duration::from_secs(60), body.read_during(given_on)).await;
         assert_eq!(done, Ok(()));
         assert!(!body.is_end_stream());
         assert_eq!(frames(body).await, ["a", "b", "c"]);

@@ -1,8 +1,10 @@
 //! Whoever listens to a session slower than it goes hears everything in its order, and an end where nothing is
-//! left to be heard. Not here: what is kept for whoever keeps up (`hub`).
+//! left to be heard; whoever only waits until there is something takes nothing of it. Not
+//! here: what is kept for whoever keeps up (`hub`).
 
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use tempfile::TempDir;
 use weir_core::event::Event;
 use weir_engine::embed::AgentBuilder;
@@ -47,4 +49,32 @@ async fn l17_whoever_is_behind_hears_what_streamed_in_its_place_and_an_end_once_
 
     store.delete_session(&id).await.unwrap();
     assert!(late.next().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn q19_whoever_waits_until_there_is_something_takes_nothing_of_it() {
+    let (folder, store) = (TempDir::new().unwrap(), Arc::new(MemoryStore::new()));
+    let model = Arc::new(ScriptedModel::from_text("says: Answer.\n\nsays: Another.\n").unwrap());
+    let agent = AgentBuilder::new(model, store, folder.path()).open_session().await.unwrap();
+    let mut other = agent.session().listen_to_updates(0);
+    let mut waiting = agent.session().listen_to_updates(0);
+    let (mut taken, mut waited) = (Vec::new(), Vec::new());
+    agent.run_task("Go on.").await.unwrap();
+    while let Some(update) = other.next().now_or_never() {
+        taken.push(format!("{:?}", update.unwrap().expect("it is open")));
+        assert!(waiting.wait_for_update().now_or_never().is_some(), "it is still there");
+        assert!(waiting.wait_for_update().now_or_never().is_some(), "nothing was taken");
+        waited.push(format!("{:?}", waiting.next().await.unwrap().expect("it is open")));
+    }
+    assert!(taken.iter().any(|update| update.contains("Answer.")), "{taken:?}");
+    assert_eq!(waited, taken);
+    assert!(waiting.wait_for_update().now_or_never().is_none(), "there is nothing");
+
+    let (next, ()) = tokio::join!(agent.run_task("Go on."), waiting.wait_for_update());
+    next.unwrap();
+    assert!(waiting.next().now_or_never().is_some(), "what woke it is there");
+    agent.close_session().await.unwrap();
+    while waiting.next().await.unwrap().is_some() {}
+    waiting.wait_for_update().await;
+    assert!(waiting.next().await.unwrap().is_none(), "an end is something, too");
 }

@@ -10,13 +10,8 @@ use weir_test_kit::{Browser, PATIENCE, ServerSetup, TestServer, wait_until_async
 const WRITES: &str = "name: test\n\nsays: I **write** it.\ncalls: write_file {\"path\": \"note.txt\", \
                       \"content\": \"first\\n\"}\n\nsays: Written, `note.txt` is there.\n";
 
-/// Sends a form with words and files, as a composer without scripts does.
-pub(super) async fn compose(
-    browser: &Browser,
-    path: &str,
-    fields: &[(&str, &str)],
-    files: &[(&str, &str)],
-) -> (u16, String, String) {
+/// A form with words and files: its media type and its bytes.
+fn multipart(fields: &[(&str, &str)], files: &[(&str, &str)]) -> (String, String) {
     let border = "----------------a-border-that-nobody-writes";
     let mut body = String::new();
     for (name, value) in fields {
@@ -31,7 +26,17 @@ pub(super) async fn compose(
         );
     }
     body += &format!("--{border}--\r\n");
-    let kind = format!("multipart/form-data; boundary={border}");
+    (format!("multipart/form-data; boundary={border}"), body)
+}
+
+/// Sends a form with words and files, as a composer without scripts does.
+pub(super) async fn compose(
+    browser: &Browser,
+    path: &str,
+    fields: &[(&str, &str)],
+    files: &[(&str, &str)],
+) -> (u16, String, String) {
+    let (kind, body) = multipart(fields, files);
     let request = browser
         .request("POST", &format!("{path}?csrf={}", browser.token()))
         .header("content-type", kind)
@@ -41,6 +46,24 @@ pub(super) async fn compose(
     let status = response.status().as_u16();
     let to = response.headers().get("location").map(|to| to.to_str().expect("text").to_owned());
     (status, to.unwrap_or_default(), response.text().await.expect("a body"))
+}
+
+/// The same as the script of the page sends it: the status, and where it leads.
+async fn compose_by_script(
+    browser: &Browser,
+    path: &str,
+    fields: &[(&str, &str)],
+    files: &[(&str, &str)],
+) -> (u16, String) {
+    let (kind, body) = multipart(fields, files);
+    let request = browser
+        .request("POST", path)
+        .header("content-type", kind)
+        .header("x-csrf-token", browser.token())
+        .body(body);
+    let response = browser.send(request).await;
+    let to = response.headers().get("location").map(|to| to.to_str().expect("text").to_owned());
+    (response.status().as_u16(), to.unwrap_or_default())
 }
 
 /// Begins a chat; its address.
@@ -303,6 +326,78 @@ async fn s11_attachments_and_what_a_composer_cannot_send() {
 }
 
 #[tokio::test]
+async fn s11_a_message_that_is_sent_again_is_known_and_begins_one_chat() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    let fields = [("text", "Only one chat"), ("client_id", "one")];
+    let (status, chat) = compose_by_script(&admin, "/chats", &fields, &[]).await;
+    assert_eq!(status, 201, "{chat}");
+    // Whoever sent it with other words is told by the status that these were not said.
+    let other = [("text", "Only one chat, and more"), ("client_id", "one")];
+    for again in [fields, other] {
+        let answered = compose_by_script(&admin, "/chats", &again, &[]).await;
+        assert_eq!(answered, (200, chat.clone()));
+    }
+    // Nor is it looked at whether they could be said, and the name stays that of the chat.
+    let many: Vec<String> = (0..51).map(|n| format!("{n}.txt")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "x")).collect();
+    let none: &[(&str, &str)] = &[];
+    for files in [&many[..], none] {
+        let answered = compose_by_script(&admin, "/chats", &fields, files).await;
+        assert_eq!(answered, (200, chat.clone()), "with {} files", files.len());
+    }
+    let page = until(&admin, &chat, "data-status=\"completed\"").await;
+    assert!(page.contains("data-said=\"one\""), "its page finds it there: {page}");
+    assert!(!page.contains("and more"), "{page}");
+    let say = format!("{chat}/say");
+    let fields = [("text", "Once here"), ("client_id", "two")];
+    assert_eq!(compose_by_script(&admin, &say, &fields, &[]).await.0, 204);
+    assert_eq!(compose_by_script(&admin, &say, &fields, &[]).await.0, 200);
+    // Another person's name of the same letters is another's.
+    let ann = served.person("ann").await;
+    let fields = [("text", "Hello"), ("client_id", "one")];
+    let (status, hers) = compose_by_script(&ann, "/chats", &fields, &[]).await;
+    assert!(status == 201 && hers != chat, "{status} {hers}");
+}
+
+#[tokio::test]
+async fn s11_a_form_that_is_sent_twice_begins_one_chat_and_other_words_another() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    // Without a script, a page to which somebody went back sends its name with other words.
+    let mut chats = Vec::new();
+    for text in ["First", "First", "Second"] {
+        let fields = [("text", text), ("client_id", "one")];
+        let (status, to, body) = compose(&admin, "/chats", &fields, &[]).await;
+        assert_eq!(status, 303, "{body}");
+        chats.push(to);
+    }
+    assert!(chats[0] == chats[1] && chats[1] != chats[2], "{chats:?}");
+    until(&admin, &chats[2], "Second").await;
+    let say = format!("{}/say", chats[0]);
+    for text in ["Third", "Fourth"] {
+        let fields = [("text", text), ("client_id", "two")];
+        assert_eq!(compose(&admin, &say, &fields, &[]).await.0, 303);
+        until(&admin, &chats[0], text).await;
+    }
+}
+
+#[tokio::test]
+async fn s11_a_first_message_that_was_refused_begins_a_chat_as_it_is_sent_then() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    let many: Vec<String> = (0..51).map(|n| format!("{n}.txt")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "x")).collect();
+    let fields = [("text", "Look"), ("client_id", "one"), ("permission", "plan")];
+    assert_eq!(compose_by_script(&admin, "/chats", &fields, &many).await.0, 400);
+    let fields = [("text", "Look"), ("client_id", "one"), ("permission", "auto-edit")];
+    let (status, chat) = compose_by_script(&admin, "/chats", &fields, &many[..1]).await;
+    assert_eq!(status, 201, "{chat}");
+    let page = until(&admin, &chat, "data-status=\"completed\"").await;
+    assert!(page.contains("data-permission=\"auto-edit\""), "{page}");
+}
+
+#[tokio::test]
 async fn s13_style_and_scripts_are_kept_for_good_and_are_small() {
     let mut served = TestServer::start(ServerSetup::default()).await;
     let admin = served.admin().await;
@@ -334,16 +429,10 @@ async fn v2_how_much_the_model_thinks_is_chosen_beside_the_model_and_in_the_sett
     let mut served = TestServer::start(ServerSetup::default()).await;
     let admin = served.admin().await;
     let chat = begin(&admin, "Hello.").await;
-    let chosen = |page: &str| {
-        let list = page.split("name=\"thinking\"").nth(1).expect("a list");
-        let end = list.find("</select>").expect("its end");
-        let option = list[..end].split("<option").find(|option| option.contains(" selected"));
-        option.expect("one is chosen").split('"').nth(1).expect("its value").to_owned()
-    };
     let eventually = async |level: &str| {
-        for _ in 0..200 {
+        for _ in 0..2_400 {
             let (_, page) = admin.get(&chat).await;
-            if chosen(&page) == level {
+            if read_thinking(&page) == level {
                 return;
             }
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
@@ -352,7 +441,7 @@ async fn v2_how_much_the_model_thinks_is_chosen_beside_the_model_and_in_the_sett
     };
     eventually("off").await;
     let session = chat.trim_start_matches("/chats/");
-    for _ in 0..200 {
+    for _ in 0..2_400 {
         let (status, _, _) =
             admin.form(&format!("{chat}/configure"), &[("thinking", "high")]).await;
         // Between runs: the first one may still be on.
@@ -370,7 +459,47 @@ async fn v2_how_much_the_model_thinks_is_chosen_beside_the_model_and_in_the_sett
     let (status, told) = admin.api("PATCH", "/api/v1/settings", Some(wish)).await;
     assert!(status < 300, "{status} {told}");
     let (_, page) = admin.get("/").await;
-    assert_eq!(chosen(&page), "low", "a new chat shows what is set");
+    assert_eq!(read_thinking(&page), "low", "a new chat shows what is set");
+}
+
+/// How much the model is to think, as a page shows it.
+fn read_thinking(page: &str) -> String {
+    let list = page.split("name=\"thinking\"").nth(1).expect("a list");
+    let end = list.find("</select>").expect("its end");
+    let option = list[..end].split("<option").find(|option| option.contains(" selected"));
+    option.expect("one is chosen").split('"').nth(1).expect("its value").to_owned()
+}
+
+/// Whoever opens the session first, and with what: what the other changed is not lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s7_settings_that_two_change_at_one_moment_both_hold() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    let chat = begin(&admin, "Hello.").await;
+    let session = chat.trim_start_matches("/chats/").to_owned();
+    let path = format!("/api/v1/sessions/{session}");
+    admin.until_status(&session, "completed").await;
+    // Whoever is told that the other has it tries again; who is told that it is done is believed.
+    let change = async |wish: Value| {
+        wait_until_async("the settings are taken", async || {
+            let (status, told) = admin.api("PATCH", &path, Some(wish.clone())).await;
+            if status == 200 { Ok(()) } else { Err(told) }
+        })
+        .await;
+    };
+    for (thinking, permission) in [("high", "plan"), ("low", "auto-edit"), ("high", "plan")] {
+        // Nobody has it: both find it free.
+        assert_eq!(served.stop().await, 0);
+        served.restart().await;
+        tokio::join!(
+            change(json!({ "thinking": thinking })),
+            change(json!({ "permission": permission })),
+        );
+        let (_, told) = admin.api("GET", &path, None).await;
+        let (_, page) = admin.get(&chat).await;
+        let kept = (read_thinking(&page), told["permission"].as_str());
+        assert_eq!(kept, (thinking.to_owned(), Some(permission)), "{told}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use weir_server::render;
 
 /// A debug build on a busy machine. What is quadratic takes a minute for a hundred kibibytes of the
 /// texts below.
-const PATIENCE: Duration = Duration::from_secs(8);
+const PATIENCE: Duration = Duration::from_secs(20);
 const MEBIBYTE: usize = 1 << 20;
 /// HTML that comes of a text at most.
 const HTML_MAX: usize = 40 * MEBIBYTE;

@@ -35,7 +35,7 @@ async fn say(browser: &Browser, id: &str, text: &str) -> Vec<Value> {
     let path = format!("/api/v1/sessions/{id}/input");
     let (status, said) = browser.api("POST", &path, Some(body)).await;
     assert_eq!(status, 202, "{said}");
-    for _ in 0..600 {
+    for _ in 0..2_400 {
         let facts = browser.facts(id).await;
         if runs(&facts) > before {
             return facts;

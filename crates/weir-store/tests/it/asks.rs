@@ -4,6 +4,7 @@
 use weir_core::ids::Timestamp;
 use weir_core::record::Record;
 use weir_engine::ports::{ASK_KINDS, AskChanges, AskReference, RunEndReference, Store};
+use weir_test_kit::PATIENCE;
 
 use crate::contract::every_store;
 use crate::support::{NOON, Scribe};
@@ -111,7 +112,7 @@ async fn r5_whoever_listens_hears_of_any_journal(store: &dyn Store) {
         let early = futures::poll!(&mut changed).is_ready();
         one.write(store, 1).await;
         if !early {
-            let heard = tokio::time::timeout(Duration::from_secs(10), changed).await;
+            let heard = tokio::time::timeout(PATIENCE, changed).await;
             heard.expect("it hears of it");
         }
     }

@@ -11,6 +11,7 @@ use weir_core::record::{GENESIS, verify_chain};
 use weir_engine::engine::{VerifiedRecords, read_verified};
 use weir_engine::ports::{FileMark, RemoteCommand, SessionFilter, Store, StoreError, StorePause};
 use weir_store::this_process;
+use weir_test_kit::PATIENCE;
 
 use crate::support::{NOON, Scribe, blob_id, dead_owner};
 
@@ -380,7 +381,7 @@ async fn l14_pause_holds_and_is_announced(store: &dyn Store) {
             store.set_paused(wanted.clone()).await.expect("writable");
         };
         let both = async { tokio::join!(told, change) };
-        tokio::time::timeout(Duration::from_secs(20), both).await.expect("it is announced");
+        tokio::time::timeout(PATIENCE, both).await.expect("it is announced");
         assert_eq!(store.pause_state().await.expect("readable"), wanted);
     }
 }
@@ -453,7 +454,7 @@ async fn g04_a_letter_is_announced(store: &dyn Store) {
                 .expect("writable");
         };
         let both = async { tokio::join!(told, post) };
-        tokio::time::timeout(Duration::from_secs(20), both).await.expect("it is announced");
+        tokio::time::timeout(PATIENCE, both).await.expect("it is announced");
     }
     assert_eq!(
         store.waiting_remote_commands(&SessionId::new("one")).await.expect("readable").len(),

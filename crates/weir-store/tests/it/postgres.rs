@@ -16,7 +16,7 @@ use weir_store::{PostgresOptions, PostgresStore, PostgresStores};
 use weir_test_kit::{TestDatabase, connect_raw};
 
 /// How long a lease lives in the tests: longer than the machine lets any of them wait for their turn.
-pub(crate) const LEASE: Duration = Duration::from_secs(6);
+const LEASE: Duration = Duration::from_secs(60);
 
 /// A new database, gone with this.
 pub(crate) struct Database {
@@ -34,7 +34,12 @@ pub(crate) async fn database() -> Option<Database> {
 impl Database {
     /// Opens it as one more process would.
     pub(crate) async fn stores(&self) -> PostgresStores {
-        let options = PostgresOptions { lease: LEASE, connections: 8 };
+        self.stores_with(LEASE).await
+    }
+
+    /// The same with leases that live so long.
+    pub(crate) async fn stores_with(&self, lease: Duration) -> PostgresStores {
+        let options = PostgresOptions { lease, connections: 8 };
         PostgresStores::connect_with(&self.url, &options).await.expect("a database of our own")
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{PutOutcome, RecordEntry, Records};
 use weir_store::{MemoryRecords, SqliteRecords, open_records};
+use weir_test_kit::PATIENCE;
 
 use crate::support::NOON;
 
@@ -128,7 +129,7 @@ async fn d1_entries_are_listed_by_kind_and_owner(records: &dyn Records) {
 
 async fn d1_a_change_is_announced(records: &dyn Records) {
     let heard = async {
-        let waited = tokio::time::timeout(Duration::from_secs(10), records.wait_for_change());
+        let waited = tokio::time::timeout(PATIENCE, records.wait_for_change());
         waited.await.expect("it hears of it");
     };
     let put = async {

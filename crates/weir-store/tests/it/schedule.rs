@@ -9,6 +9,7 @@ use weir_engine::ports::{
     STILL_RUNNING, Store, StoredItem, TickClaim,
 };
 use weir_store::this_process;
+use weir_test_kit::PATIENCE;
 
 use crate::contract::every_store;
 use crate::support::{NOON, dead_owner};
@@ -243,7 +244,7 @@ async fn m7_changes_are_announced(store: &dyn Store) {
             }
             _ => drop(store.remove_stored_item(KEPT_AGENT, "a").await.expect("writable")),
         }
-        let waited = tokio::time::timeout(Duration::from_secs(20), changed).await;
+        let waited = tokio::time::timeout(PATIENCE, changed).await;
         waited.unwrap_or_else(|_| panic!("nobody said that it was {change}"));
     };
     for change in ["kept", "claimed", "taken", "unkept"] {

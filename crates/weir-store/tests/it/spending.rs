@@ -16,6 +16,7 @@ use weir_engine::ports::{
     Store, StoredItem, UsageNote,
 };
 use weir_engine::spending::{HOLD_MS, ReachedCap, SharedSpending, SpendingAnswer, capped_model};
+use weir_test_kit::PATIENCE;
 
 use crate::contract::{Place, memory, sqlite};
 use crate::support::{NOON, Scribe};
@@ -209,6 +210,24 @@ struct SlowHelper {
     seen: Arc<Mutex<Vec<SpendingAnswer>>>,
 }
 
+impl SlowHelper {
+    /// Waits until what is set aside holds from now on, however slow the store is: the clock of the test
+    /// would run away from it otherwise.
+    async fn wait_until_renewed(&self) {
+        let until = format!("\"{}\"", self.clock.now().plus_ms(HOLD_MS));
+        let renewed = async {
+            loop {
+                let kept = self.store.stored_item("spending", "holds").await.expect("answers");
+                if kept.is_some_and(|kept| kept.text.contains(&until)) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, renewed).await.expect("it holds on");
+    }
+}
+
 impl Model for SlowHelper {
     fn info(&self) -> Arc<ModelInfo> {
         let name = ModelRef { provider: "acme".into(), name: "helper".into() };
@@ -231,7 +250,7 @@ impl Conversation for SlowHelper {
         self.begun.notify_one();
         for _ in 0..10 {
             self.clock.advance(HOLD_MS / 6);
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            self.wait_until_renewed().await;
         }
         let other = self.others.reserve("other", Some(0.1)).await.expect("answers");
         self.seen.lock().expect("whole").push(other);

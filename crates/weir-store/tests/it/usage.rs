@@ -6,6 +6,7 @@ use weir_core::ids::{SessionId, Timestamp};
 use weir_core::model::Usage;
 use weir_core::schedule::{AgentCause, AgentRun, AgentRunState};
 use weir_engine::ports::{Store, UsageFilter, UsageNote, UsageRow};
+use weir_test_kit::PATIENCE;
 
 use crate::contract::every_store;
 use crate::support::{NOON, Scribe};
@@ -152,8 +153,7 @@ async fn s03_whoever_follows_a_session_hears_of_new_facts(store: &dyn Store) {
     scribe.write(store, 2).await;
     let session = scribe.lease.session.clone();
     let heard = async {
-        let waited =
-            tokio::time::timeout(Duration::from_secs(10), store.facts_changed(&session, 2));
+        let waited = tokio::time::timeout(PATIENCE, store.facts_changed(&session, 2));
         waited.await.expect("it hears of it");
     };
     let written = async {
@@ -165,8 +165,7 @@ async fn s03_whoever_follows_a_session_hears_of_new_facts(store: &dyn Store) {
     assert_eq!(store.read_records(&session, 3, 9).await.expect("readable").len(), 1);
     // Of one that was deleted it hears, too.
     let gone = async {
-        let waited =
-            tokio::time::timeout(Duration::from_secs(10), store.facts_changed(&session, 3));
+        let waited = tokio::time::timeout(PATIENCE, store.facts_changed(&session, 3));
         waited.await.is_ok()
     };
     let deleted = store.delete_session(&session);
@@ -180,8 +179,7 @@ async fn s03_a_session_that_is_longer_already_is_no_wait(store: &dyn Store) {
     scribe.write(store, 3).await;
     let session = &scribe.lease.session;
     for seen in 0..3 {
-        let waited =
-            tokio::time::timeout(Duration::from_secs(10), store.facts_changed(session, seen));
+        let waited = tokio::time::timeout(PATIENCE, store.facts_changed(session, seen));
         waited.await.expect("at once");
     }
     let short = Duration::from_millis(300);

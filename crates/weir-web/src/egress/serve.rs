@@ -212,7 +212,8 @@ async fn connect_if_granted(
     }
     let pinned = pin_host(shared.address_guard(), host).await.map_err(|error| match error {
         PinError::Refused(why) => {
-            shared.record_refused_host(&place);
+            // It was granted: only who reads the reason knows that asking again does not help.
+            shared.record_refused_host(&format!("{place} ({why})"));
             ProxyResponse::new(403, why)
         }
         PinError::Failed(why) => ProxyResponse::new(502, why),

@@ -311,6 +311,22 @@ fn c3_rules_that_cannot_match_are_refused_with_file_and_line() {
 }
 
 #[test]
+fn c8_a_broken_profile_keeps_nobody_from_looking_at_the_others() {
+    let house = TestInstallation::new();
+    house.write(&house.at("config/weir/profiles/mine.toml"), "role = \"You read.\"\n");
+    house.write(&house.at("config/weir/profiles/broken.toml"), "groups = [\"reed\"]\n");
+    for words in [&["profiles", "list"][..], &["profiles", "show", "mine"]] {
+        let said = house.run(words);
+        assert_eq!(said.status, 0, "{}", said.err);
+        assert!(said.out.contains("mine") && said.err.contains("broken.toml:1: "), "{}", said.err);
+    }
+    // What begins something is not begun.
+    house.write(&house.at("s.script"), "says: Done.\n");
+    let model = format!("script:{}", house.at("s.script").display());
+    assert!(house.usage_error(&["run", "-m", &model, "Go."]).contains("broken.toml:1: "));
+}
+
+#[test]
 fn c1_profiles_and_tools_are_listed_and_shown() {
     let house = TestInstallation::new();
     house.write(

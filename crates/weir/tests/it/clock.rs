@@ -9,7 +9,7 @@ use weir_core::ids::{SessionId, Timestamp};
 use weir_core::record::GENESIS;
 use weir_core::view::wire;
 use weir_engine::ledger::fact_of;
-use weir_engine::ports::{Append, AskChanges, SessionFilter, Store as _};
+use weir_engine::ports::{Append, SessionFilter, Store as _};
 use weir_store::{SqliteStore, this_process};
 use weir_test_kit::TestInstallation;
 
@@ -37,20 +37,12 @@ async fn from_the_future(house: &TestInstallation, hours: i64) -> SessionId {
     }
     let lease = store.acquire_lease(&id, &this_process("test")).await.expect("free");
     let (created, updated) = (later(meta.created), later(meta.updated));
-    let append = Append {
-        lease: lease.clone(),
-        expected: 0,
+    let append = Append::of_records(
+        lease.clone(),
+        0,
         records,
-        texts: Vec::new(),
-        blobs: Vec::new(),
-        audit: Vec::new(),
-        marks: Vec::new(),
-        recipe_use: Vec::new(),
-        solved: Vec::new(),
-        usage: Vec::new(),
-        asks: AskChanges::default(),
-        meta: weir_engine::ports::SessionMeta { id: id.clone(), created, updated, ..meta },
-    };
+        weir_engine::ports::SessionMeta { id: id.clone(), created, updated, ..meta },
+    );
     store.append(append).await.expect("writable");
     store.release_lease(&lease).await.expect("writable");
     id

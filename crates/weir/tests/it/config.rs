@@ -78,8 +78,8 @@ fn c8_environment_beats_project_beats_user_beats_built_in() {
 #[test]
 fn c8_unknown_keys_and_wrong_types_are_errors_with_file_and_line() {
     for (text, line, word) in [
-        ("modle = \"x/y\"\n", 1, "unknown field `modle`"),
-        ("\n[limits]\nmax_iteration = 3\n", 3, "unknown field `max_iteration`"),
+        ("modle = \"x/y\"\n", 1, "unknown field `modle`; did you mean `model`?"),
+        ("\n[limits]\nmax_iteration = 3\n", 3, "did you mean `max_iterations`?"),
         ("[limits]\nmax_iterations = \"many\"\n", 2, "limits.max_iterations: invalid type"),
         ("[context]\n\nhandles = false\n", 3, "context.handles: invalid type; write \"auto\" or"),
         ("context = false\n", 1, "context: invalid type: boolean `false`; write a table"),

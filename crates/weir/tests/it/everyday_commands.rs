@@ -61,7 +61,7 @@ const FILES: [(&str, &str); 9] = [
          threading.Thread(target=s.handle_request).start()\n\
          url = f'http://127.0.0.1:{s.server_port}/top.txt'\n\
          o = urllib.request.build_opener(urllib.request.ProxyHandler({}))\n\
-         assert o.open(url, timeout=10).status == 200\n",
+         assert o.open(url, timeout=60).status == 200\n",
     ),
     (
         "terminal.py",
@@ -185,9 +185,12 @@ fn r7_a_command_that_wants_a_terminal_has_one_and_a_job_is_typed_to() {
     let calls = [
         ("run_shell", json!({ "command": "test -t 1 && stty size", "tty": true })),
         ("run_shell", json!({ "command": "python3 -q -i", "tty": true, "background": true })),
-        ("write_shell_input", json!({ "job": "j2", "text": "print(6 * 7)\n" })),
-        // Until it has answered, and no longer than this test waits anyway.
-        ("run_shell", json!({ "command": "sleep 3" })),
+        (
+            "write_shell_input",
+            json!({ "job": "j2", "text": "print(6 * 7); open('answered', 'w').close()\n" }),
+        ),
+        // Until it has answered, and what it said was read.
+        ("run_shell", json!({ "command": "until [ -e answered ]; do sleep 0.1; done; sleep 1" })),
         ("read_shell_output", json!({ "job": "j2" })),
     ];
     let turns = calls.map(|(tool, input)| format!("calls: {tool} {input}\n\n")).concat();

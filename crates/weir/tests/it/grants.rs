@@ -6,19 +6,15 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 
 use serde_json::json;
+use weir_test_kit::free_port;
 
 use crate::walls::{alone, house, yes};
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    listener.local_addr().expect("bound").port()
-}
 
 #[test]
 fn u1_u13_a_server_in_the_background_is_asked_by_the_next_command() {
     let port = free_port();
     let ask = format!(
-        "for i in $(seq 100); do curl -sf --noproxy '*' http://localhost:{port}/notes.md && exit; \
+        "for i in $(seq 600); do curl -sf --noproxy '*' http://localhost:{port}/notes.md && exit; \
          sleep 0.1; done; exit 1"
     );
     let calls = [

@@ -5,7 +5,7 @@ use weir_core::governance::label::Label;
 use weir_core::ids::{RunId, SessionId, Timestamp};
 use weir_core::memory::MemorySource;
 use weir_core::recipe::{LearnedRecipe, Recipe, RecipeEvidence, RecipeUse};
-use weir_engine::ports::{Append, AskChanges, LeaseOwner, Proposal, SessionMeta, Store};
+use weir_engine::ports::{Append, LeaseOwner, Proposal, SessionMeta, Store};
 use weir_store::SqliteStore;
 use weir_test_kit::TestInstallation;
 
@@ -63,29 +63,24 @@ async fn used(house: &TestInstallation, id: &str, successes: usize, failures: us
     let one = |ok| (RecipeUse { recipe: id.into(), fast: false, ok }, Timestamp(7));
     let uses = vec![one(true); successes].into_iter().chain(vec![one(false); failures]);
     let append = Append {
-        lease: lease.clone(),
-        expected: 0,
-        records: Vec::new(),
-        texts: Vec::new(),
-        blobs: Vec::new(),
-        audit: Vec::new(),
-        marks: Vec::new(),
         recipe_use: uses.collect(),
-        solved: Vec::new(),
-        usage: Vec::new(),
-        asks: AskChanges::default(),
-        meta: SessionMeta {
-            id: session,
-            workspace: String::new(),
-            title: String::new(),
-            model: String::new(),
-            profile: String::new(),
-            status: "idle".into(),
-            created: Timestamp(1),
-            updated: Timestamp(1),
-            facts: 0,
-            parent: None,
-        },
+        ..Append::of_records(
+            lease.clone(),
+            0,
+            Vec::new(),
+            SessionMeta {
+                id: session,
+                workspace: String::new(),
+                title: String::new(),
+                model: String::new(),
+                profile: String::new(),
+                status: "idle".into(),
+                created: Timestamp(1),
+                updated: Timestamp(1),
+                facts: 0,
+                parent: None,
+            },
+        )
     };
     store.append(append).await.expect("writable");
     store.release_lease(&lease).await.expect("held");

@@ -202,18 +202,8 @@ async fn z1_a_marked_skill_is_shown_to_a_person_as_left_out() {
         ts: Timestamp(1),
     };
     let append = weir_engine::ports::Append {
-        lease: lease.clone(),
-        expected: session.facts,
-        records: Vec::new(),
-        texts: Vec::new(),
-        blobs: Vec::new(),
-        audit: Vec::new(),
         marks: vec![mark],
-        recipe_use: Vec::new(),
-        solved: Vec::new(),
-        usage: Vec::new(),
-        asks: weir_engine::ports::AskChanges::default(),
-        meta: session,
+        ..weir_engine::ports::Append::of_records(lease.clone(), session.facts, Vec::new(), session)
     };
     store.append(append).await.expect("writable");
     store.release_lease(&lease).await.expect("held");

@@ -272,7 +272,7 @@ fn z10_a_folder_of_5000_files_cannot_be_trusted_and_costs_little() {
     let said = run(&house, &["hello"]);
     assert_eq!(said.status, 0, "{}", said.err);
     assert!(said.err.contains("more than 2000 files"), "it is said why: {}", said.err);
-    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     assert_eq!(allow_rules(&house), json!([]));
 }
 

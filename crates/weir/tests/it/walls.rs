@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use weir_test_kit::{RunningProgram, TestInstallation};
 
 /// How long anything may take before a test fails.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A house whose model makes these calls, one a turn.
 pub(crate) fn house(calls: &[(&str, Value)]) -> TestInstallation {
@@ -308,6 +308,47 @@ fn u1_a_repository_can_be_begun() {
 }
 
 #[test]
+fn a1_a_line_that_git_would_break_off_is_not_begun() {
+    let house = house(&[
+        shell("mv a b && git add -A && git commit -qm two"),
+        shell("mv a b"),
+        shell("git add -A && git commit -qm two"),
+    ]);
+    by_hand(
+        &house,
+        "git init -q -b main . && git config user.name p && git config user.email p@x && \
+         echo a > a && git add a && git commit -qm one",
+    );
+    let said = alone(&house, &[]);
+    assert!(said.contains("`mv a b` is neither, so nothing of the line was run"), "{said}");
+    assert!(!said.contains("cannot stat"), "the second call moves it: {said}");
+    assert!(by_hand(&house, "git show --stat --oneline").contains("two"), "{said}");
+    assert!(house.at("work/b").exists(), "{said}");
+}
+
+#[test]
+fn c3_of_a_line_with_a_part_that_may_not_run_nothing_runs() {
+    for list in ["deny", "ask"] {
+        let house = house(&[shell("mv a b && git push -q")]);
+        let rules = format!("[permissions]\n{list} = [\"Shell(git push:*)\"]\n");
+        house.write(&house.user_config(), &rules);
+        house.write(&house.at("work/a"), "a\n");
+        let said = alone(&house, &[]);
+        assert!(house.at("work/a").exists() && !house.at("work/b").exists(), "{list}: {said}");
+        assert!(said.contains("git push"), "{list}: {said}");
+    }
+}
+
+#[test]
+fn a1_a_repository_above_the_workspace_is_named_where_git_needs_it() {
+    let house = house(&[shell("touch made && git add -A"), shell("git status --short")]);
+    by_hand(&house, "git init -q ..");
+    let said = alone(&house, &[]);
+    assert!(said.contains("above the workspace") && said.contains("weir -C "), "{said}");
+    assert!(!house.at("work/made").exists(), "nothing of the line was run: {said}");
+}
+
+#[test]
 fn u1_amending_what_a_remote_has_is_asked_with_stronger_words() {
     let house = house(&[shell("git commit -q --amend -m two")]);
     by_hand(
@@ -328,7 +369,7 @@ fn u1_amending_what_a_remote_has_is_asked_with_stronger_words() {
 
 #[test]
 fn u1_a_process_from_outside_names_the_way_out() {
-    let mut sleeper = Command::new("sleep").arg("60").spawn().expect("sleep is there");
+    let mut sleeper = Command::new("sleep").arg("600").spawn().expect("sleep is there");
     let line = format!("kill {}", sleeper.id());
     let house = house(&[shell(&line), outside(&line)]);
     let played = yes(&house, &[]);

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_test_kit::{skip_test, wait_until};
+use weir_test_kit::{free_port, skip_test, wait_until};
 
 /// A mail as it is delivered. `headers`: more of them.
 pub(crate) fn mail(from: &str, subject: &str, headers: &str, text: &str) -> String {
@@ -16,17 +16,6 @@ pub(crate) fn mail(from: &str, subject: &str, headers: &str, text: &str) -> Stri
         "{headers}\r\nFrom: {from}\r\nTo: ann@home.example\r\nSubject: {subject}\r\nDate: Fri, 20 \
          Nov 2026 10:00:00 +0000\r\nMessage-ID: <{subject}@good.example>\r\n\r\n{text}\r\n"
     )
-}
-
-/// A port for a program that cannot take any. Below those that the system gives out by itself, and
-/// from another place on for each test: nobody takes it before the program does.
-fn free_port() -> u16 {
-    const FIRST: u32 = 15_000;
-    const COUNT: u32 = 15_000;
-    let from = std::process::id().wrapping_mul(37);
-    let ports = (0..COUNT).map(|n| FIRST + from.wrapping_add(n) % COUNT);
-    let mut ports = ports.filter_map(|port| u16::try_from(port).ok());
-    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a free port")
 }
 
 /// An IMAP server with one account: `ann`, `secret`.

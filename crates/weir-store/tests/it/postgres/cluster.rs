@@ -18,14 +18,20 @@ use weir_core::input::PersonCommand;
 use weir_core::record::{GENESIS, Record, verify_chain};
 use weir_engine::ports::{RUNNING, RemoteCommand, Store, StoreError, StorePause};
 use weir_store::{PostgresStore, PostgresStores, this_process};
+use weir_test_kit::PATIENCE;
 
 use super::rows::entry;
 use super::{Database, database, store};
 use crate::support::{NOON, Scribe};
 
+/// How long leases live whose end is waited for.
+const LEASE: Duration = Duration::from_secs(10);
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn d8_a_replica_that_dies_loses_its_leases_within_two_lease_times() {
-    let Some((ada, stores, database)) = store().await else { return };
+    let Some(database) = database().await else { return };
+    let stores = database.stores_with(LEASE).await;
+    let ada = stores.store_of_owner("ada").await.expect("a plain name");
     let mut first = Scribe::new(&ada, "one").await;
     first.write(&ada, 2).await;
     let others = database.stores().await;
@@ -56,7 +62,9 @@ async fn d8_a_replica_that_dies_loses_its_leases_within_two_lease_times() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn d8_a_session_at_work_is_forsaken_when_whoever_has_it_dies_and_not_before() {
-    let Some((ada, stores, database)) = store().await else { return };
+    let Some(database) = database().await else { return };
+    let stores = database.stores_with(LEASE).await;
+    let ada = stores.store_of_owner("ada").await.expect("a plain name");
     let mut first = Scribe::new(&ada, "one").await;
     let mut begun = first.next(1);
     begun.meta.status = RUNNING.into();
@@ -365,7 +373,8 @@ async fn disturb(
     let mut connection = database.raw().await;
     let (mut kills, mut pauses, mut cuts) = (0, 0, 0);
     let until = Instant::now() + Duration::from_secs(seconds);
-    while Instant::now() < until {
+    let latest = until + PATIENCE;
+    while Instant::now() < until || (Instant::now() < latest && !has_enough_happened(notes)) {
         tokio::time::sleep(Duration::from_millis(300 + dice.roll(700))).await;
         let at = usize::try_from(dice.roll(PROCESSES as u64)).expect("few");
         match dice.roll(3) {

@@ -28,7 +28,7 @@ async fn settled(
     known: &[SignalLine],
 ) -> Vec<SignalLine> {
     let mut now = lines(store, session, known).await;
-    let quiet = Duration::from_secs(1);
+    let quiet = Duration::from_secs(3);
     while let Ok(later) = tokio::time::timeout(quiet, store.signal_lines(session, &now)).await {
         now = later;
     }

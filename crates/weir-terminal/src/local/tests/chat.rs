@@ -85,7 +85,7 @@ async fn f1_an_approval_is_answered_each_way() {
         face.finished().await;
         if decision == Decision::Always {
             let rule = || house.kept_rules();
-            for _ in 0..600 {
+            for _ in 0..2_400 {
                 if rule().contains("a.txt") {
                     break;
                 }

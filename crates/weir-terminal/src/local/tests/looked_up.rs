@@ -46,7 +46,7 @@ async fn f1_a_command_of_ones_own_runs_in_the_folder_and_ends_when_asked() {
     let (status, ok, ..) = ended(&mut face, 2).await;
     assert!(!ok && status.starts_with("killed by signal"), "{status}");
     let gone = format!("/proc/{}", child.trim());
-    for _ in 0..200 {
+    for _ in 0..2_400 {
         if !std::path::Path::new(&gone).exists() {
             break;
         }

@@ -40,7 +40,7 @@ async fn wished_part(face: &mut Face, last: Seq, ticket: CommandTicket) -> UiUpd
 /// Waits until the place is kept at which the session begins the next time.
 async fn kept(house: &House, id: &SessionId) {
     let store = house.cx().local_store().expect("it opens");
-    for _ in 0..600 {
+    for _ in 0..2_400 {
         if store.read_look(id, "terminal").await.expect("it reads").is_some() {
             return;
         }

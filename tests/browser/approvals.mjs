@@ -3,16 +3,12 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Browser, House, closing, holds, rested, same, say, setUp, test, tooWide, until } from './lib.mjs';
+import {
+  Browser, House, closing, holds, rested, same, say, setUp, test, timeless, tooWide, until,
+} from './lib.mjs';
 
 const script = `
 when: "greet"
-calls: write_file {"path": "notes.md", "content": "changed"}
-
-says: It is over.
-end
-when: "later"
-delay: 1200ms
 calls: write_file {"path": "notes.md", "content": "changed"}
 
 says: It is over.
@@ -30,10 +26,10 @@ const note = () => readFileSync(join(house.work, 'notes.md'), 'utf8');
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /** A new chat in which a question stands. */
-async function asked() {
-  await page.goto('/');
-  await say(page, 'Please greet.');
-  const ask = page.locator('[data-ask]');
+async function asked(on = page) {
+  await on.goto('/');
+  await say(on, 'Please greet.');
+  const ask = on.locator('[data-ask]');
   await ask.waitFor();
   return ask;
 }
@@ -74,29 +70,55 @@ await test('g4_nothing_that_allows_has_the_focus', async () => {
 
 await test('g4_who_types_on_answers_nothing_and_loses_no_word', async () => {
   await page.goto('/');
-  await say(page, 'Please ask me later.');
-  const words = 'and then I go on typing for a while, as people do';
-  await page.getByRole('textbox', { name: 'Message' }).pressSequentially(words, { delay: 70 });
+  await say(page, 'Hello.');
+  await rested(page);
+  const box = page.getByRole('textbox', { name: 'Message' });
   const ask = page.locator('[data-ask]');
-  await ask.waitFor();
-  same(await page.getByRole('textbox', { name: 'Message' }).inputValue(), words, 'the box');
+  let words = 'and then I go on';
+  await box.pressSequentially(words, { delay: 70 });
+  // Asked for in another tab, the question comes between two letters.
+  await page.evaluate(async () => {
+    const { session } = document.getElementById('chat').dataset;
+    const answer = await fetch(`/api/v1/sessions/${session}/input`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-csrf-token': document.body.dataset.csrf },
+      body: JSON.stringify({ content: [{ type: 'text', text: 'Please greet.' }] }),
+    });
+    if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
+  });
+  const type = async (letters) => {
+    words += letters;
+    await page.keyboard.type(letters, { delay: 70 });
+  };
+  await until('the question is there', async () => {
+    await type(' y');
+    return (await ask.count()) > 0;
+  });
+  await type(' typing for a while, as people do');
+  same(await box.inputValue(), words, 'the box');
   same(note(), UNTOUCHED, 'the file');
   await refuse(ask);
-  await page.getByRole('textbox', { name: 'Message' }).fill('');
+  await box.fill('');
 });
 
 await test('g4_a_question_takes_no_answer_in_its_first_half_second', async () => {
-  const ask = await asked();
-  holds(await ask.getByRole('button', { name: 'Allow once' }).isDisabled(), 'it can be pressed at once');
-  const box = await ask.getByRole('button', { name: 'Allow once' }).boundingBox();
-  await page.mouse.dblclick(box.x + 5, box.y + 5);
+  const tab = await timeless({ browser, house, page });
+  const ask = await asked(tab);
+  const allow = ask.getByRole('button', { name: 'Allow once' });
+  holds(await allow.isDisabled(), 'it can be pressed at once');
+  const box = await allow.boundingBox();
+  await tab.mouse.dblclick(box.x + 5, box.y + 5);
+  await tab.clock.runFor(450);
+  await tab.mouse.dblclick(box.x + 5, box.y + 5);
   for (let n = 0; n < 12; n++) {
-    await page.keyboard.press('Space');
-    await pause(60);
+    await tab.keyboard.press('Space');
+    await tab.clock.runFor(60);
   }
-  holds(await ask.getByRole('button', { name: 'Allow once' }).isDisabled(), 'keys in between do not count');
+  holds(await allow.isDisabled(), 'keys in between do not count');
   same(note(), UNTOUCHED, 'the file');
-  await refuse(ask);
+  await tab.clock.runFor(500);
+  await refuse(ask, tab);
+  await tab.context().close();
 });
 
 await test('g4_a_held_key_answers_nothing', async () => {
@@ -163,22 +185,39 @@ await test('g4_in_the_inbox_enter_in_the_reason_denies', async () => {
 await test('g4_in_the_inbox_a_second_click_does_not_answer_the_next', async () => {
   await asked();
   await asked();
-  await page.goto('/approvals');
-  const cards = page.locator('article.ask');
+  const tab = await timeless({ browser, house, page });
+  await tab.goto('/approvals');
+  const cards = tab.locator('article.ask');
   same(await cards.count(), 2, 'questions');
+  await tab.clock.runFor(500);
   await ready(cards.first());
+  // The line is slow: the answer arrives when its buttons can be pressed again.
+  let answer;
+  const wait = new Promise((done) => { answer = done; });
+  const held = tab.waitForRequest(/\/decide$/);
+  await tab.route(/\/decide$/, async (route) => {
+    await wait;
+    await route.continue();
+  });
   const deny = cards.first().getByRole('button', { name: 'Deny' });
   await deny.scrollIntoViewIfNeeded();
   const box = await deny.boundingBox();
-  await page.mouse.click(box.x + 5, box.y + 5);
+  await tab.mouse.click(box.x + 5, box.y + 5);
+  await held;
+  await tab.clock.runFor(1000);
+  await ready(cards.last());
+  answer();
   await until('one is left', async () => (await cards.count()) === 1);
   holds(await cards.first().getByRole('button', { name: 'Allow once' }).isDisabled(), 'the next can be pressed at once');
-  await page.keyboard.press('Enter');
+  await tab.mouse.click(box.x + 5, box.y + 5);
+  await tab.keyboard.press('Enter');
   same(await cards.count(), 1, 'questions');
+  await tab.clock.runFor(500);
   await ready(cards.first());
   await cards.first().getByRole('button', { name: 'Deny' }).click();
-  await page.getByText('Nothing needs your approval').waitFor();
+  await tab.getByText('Nothing needs your approval').waitFor();
   same(note(), UNTOUCHED, 'the file');
+  await tab.context().close();
 });
 
 await test('g4_without_scripts_enter_in_the_reason_denies', async () => {
@@ -199,38 +238,31 @@ await test('g4_without_scripts_enter_in_the_reason_denies', async () => {
 });
 
 await test('g4_on_a_telephone_nothing_is_allowed_by_itself', async () => {
-  const hand = await browser.person(house.url, {
-    viewport: { width: 390, height: 844 },
-    hasTouch: true,
-    isMobile: true,
-    storageState: await context.storageState(),
+  const small = await timeless({ browser, house, page }, {
+    viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true,
   });
-  const small = await hand.newPage();
   await asked();
   await small.goto(page.url());
   const ask = small.locator('[data-ask]');
   await ask.waitFor();
   const box = await ask.getByRole('button', { name: 'Allow once' }).boundingBox();
   await small.touchscreen.tap(box.x + 5, box.y + 5);
+  await small.clock.runFor(500);
   await ready(ask);
   same(note(), UNTOUCHED, 'the file');
   await ask.getByLabel(/Reason/).tap();
   await small.keyboard.type('not this');
   await small.keyboard.press('Enter');
   await denied(small);
-  await hand.close();
+  await small.context().close();
 });
 
 await test('g4_the_inbox_on_a_telephone_allows_nothing_by_itself', async () => {
   await asked();
   await asked();
-  const hand = await browser.person(house.url, {
-    viewport: { width: 360, height: 740 },
-    hasTouch: true,
-    isMobile: true,
-    storageState: await context.storageState(),
+  const small = await timeless({ browser, house, page }, {
+    viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true,
   });
-  const small = await hand.newPage();
   await small.goto('/approvals');
   const cards = small.locator('article.ask');
   same(await cards.count(), 2, 'questions');
@@ -248,6 +280,7 @@ await test('g4_the_inbox_on_a_telephone_allows_nothing_by_itself', async () => {
   await first.getByRole('button', { name: 'Allow once' }).scrollIntoViewIfNeeded();
   const box = await first.getByRole('button', { name: 'Allow once' }).boundingBox();
   await small.touchscreen.tap(box.x + 5, box.y + 5);
+  await small.clock.runFor(500);
   await ready(first);
   same(await cards.count(), 2, 'questions');
   same(note(), UNTOUCHED, 'the file');
@@ -255,11 +288,12 @@ await test('g4_the_inbox_on_a_telephone_allows_nothing_by_itself', async () => {
   await small.keyboard.type('not this');
   await small.keyboard.press('Enter');
   await until('one is left', async () => (await cards.count()) === 1);
+  await small.clock.runFor(500);
   await ready(cards.first());
   await cards.first().getByRole('button', { name: 'Deny' }).tap();
   await small.getByText('Nothing needs your approval').waitFor();
   same(note(), UNTOUCHED, 'the file');
-  await hand.close();
+  await small.context().close();
 });
 
 await test('g4_a_screen_reader_is_told_what_is_asked_and_by_which_buttons', async () => {

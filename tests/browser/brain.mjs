@@ -66,6 +66,8 @@ await test('k12_words_find_it_and_what_is_forgotten_comes_back', async () => {
   await page.locator('#q').focus();
   await page.keyboard.type('when is the water high');
   await page.keyboard.press('Enter');
+  // The list has that link too.
+  await page.waitForURL(/[?&]q=when/);
   await page.getByRole('link', { name: 'Tides' }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Forget' }).click();

@@ -96,7 +96,10 @@ await test('s11_what_is_denied_does_not_happen', async () => {
 });
 
 await test('s3_text_streams_and_a_reload_in_the_middle_shows_the_same', async () => {
+  // In a chat that is open: what is said is seen from its first word on.
   await page.goto('/');
+  await say(page, 'Hello.');
+  await rested(page);
   await say(page, 'Please stream.');
   await page.getByText(/word5\b/).waitFor();
   holds(!(await page.locator('main').innerText()).includes('word120'), 'it is still being written');
@@ -164,8 +167,7 @@ await test('s11_a_picture_and_a_paper_go_along', async () => {
   await say(page, 'What is in the picture?');
   await page.getByText('I see a picture.').waitFor();
   const shown = page.getByRole('list', { name: 'Conversation' }).locator('img').first();
-  await shown.waitFor();
-  holds(await shown.evaluate((img) => img.complete && img.naturalWidth > 0), 'the picture is shown');
+  await until('the picture is shown', () => shown.evaluate((img) => img.complete && img.naturalWidth > 0));
   const paper = join(house.folder, 'paper.pdf');
   writeFileSync(paper, pdf());
   await page.getByLabel('Attach files').setInputFiles(paper);
@@ -202,8 +204,7 @@ async function twoWait() {
   await say(page, 'Please stop me again.');
   await page.getByText(/word1\b/).waitFor();
   for (const words of ['and then the docs', 'and the tests']) {
-    await box().fill(words);
-    await page.keyboard.press('Enter');
+    await say(page, words);
     await page.locator('#queue').getByText(words).waitFor();
     await until('the box is empty', async () => (await box().inputValue()) === '');
   }
@@ -268,12 +269,23 @@ await test('s4_the_kill_switch_stops_everything_and_lets_go_again', async () => 
 });
 
 await test('d9_a_page_that_is_open_says_when_the_server_cannot_work', async () => {
+  // What it hears of the first look comes late, after what is the case by then.
+  let answer;
+  const wait = new Promise((done) => { answer = done; });
+  const asked = page.waitForRequest('**/frame');
+  await page.route('**/frame', async (route) => { await wait; await route.continue(); }, { times: 1 });
   await page.goto('/chats');
+  await asked;
   const bar = page.locator('#amiss');
   const look = () => page.evaluate(() => document.dispatchEvent(new Event('weir:counts')));
   await page.route('**/frame', (route) => route.fulfill({ status: 503, body: '{}' }));
   await look();
   await bar.getByText('It resumes by itself').waitFor();
+  const late = page.waitForResponse((response) => response.url().endsWith('/frame') && response.status() === 200);
+  answer();
+  await late;
+  await new Promise((done) => setTimeout(done, 300));
+  holds(await bar.isVisible(), 'it is said as long as it is so');
   await page.unroute('**/frame');
   await look();
   await bar.waitFor({ state: 'hidden' });

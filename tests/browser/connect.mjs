@@ -72,6 +72,8 @@ await test('s10_an_mcp_server_is_added_inspected_and_approved', async () => {
   await form.getByRole('button', { name: 'Add and inspect' }).click();
   await page.getByRole('button', { name: 'Start and inspect' }).click();
   await page.getByText('count_herons').first().waitFor();
+  // Its script holds the button back.
+  await page.waitForLoadState();
   await page.getByRole('button', { name: 'Approve' }).click();
   await page.getByText('birds is approved: 1 tools.').waitFor();
 });

@@ -70,6 +70,13 @@ await test('s11_an_answer_is_asked_for_again_in_a_copy', async () => {
   await page.getByRole('cell', { name: '1,204' }).waitFor();
 });
 
+/** The script of the chats at the side has run: it comes after the page. */
+async function sideIsLive() {
+  const address = await until('its script is there', () => page.evaluate(() =>
+    performance.getEntriesByType('resource').map(({ name }) => name).find((name) => name.endsWith('/side.js'))));
+  await page.evaluate((address) => import(address), address);
+}
+
 await test('s7_chats_stand_at_the_side_are_found_and_renamed_in_place', async () => {
   await page.goto('/');
   await say(page, 'Only a line about herons.');
@@ -77,6 +84,7 @@ await test('s7_chats_stand_at_the_side_are_found_and_renamed_in_place', async ()
   const side = page.getByRole('region', { name: 'Your chats' });
   const here = side.locator('a[aria-current]');
   await here.waitFor();
+  await sideIsLive();
   await here.locator('xpath=..').hover();
   await side.getByRole('link', { name: /^Rename Only a line about herons/ }).click();
   const field = side.getByRole('textbox', { name: 'New name of this chat' });
@@ -101,6 +109,7 @@ await test('s10_ctrl_k_goes_to_a_chat_or_a_page', async () => {
   await page.getByRole('option', { name: /Herons/ }).waitFor();
   await field.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'Herons' }).waitFor();
+  await page.waitForLoadState();
   await page.locator('body').press('Control+k');
   await field.fill('usage');
   await page.getByRole('option', { name: /Usage/ }).waitFor();
@@ -139,7 +148,7 @@ await test('s11_a_picture_that_comes_late_does_not_push_the_answer_away', async 
   await until('the answer is in sight', () => page.getByText('Line.', { exact: true }).last().evaluate((line) => {
     const { top, bottom } = line.getBoundingClientRect();
     return top >= 0 && bottom <= innerHeight;
-  }), 3000);
+  }));
   await page.unroute(/\/blobs\//);
 });
 
@@ -184,9 +193,12 @@ await test('s7_a_link_into_a_long_chat_shows_its_place_at_once', async () => {
     return top >= 0 && bottom <= innerHeight;
   }));
   // What is left out is had by a button, and then nothing is missing and nothing twice.
-  for (let n = 0; n < 8 && (await page.locator('li.gap').count()) > 0; n += 1) {
-    await page.locator('li.gap button').click();
-    await page.waitForTimeout(300);
+  const shown = () => page.locator('#log > li[id]').count();
+  while ((await page.locator('li.gap').count()) > 0) {
+    const before = await shown();
+    // Pressed twice, it is done once. A real second click may land on what comes in.
+    await page.locator('li.gap button').evaluate((button) => { button.click(); button.click(); });
+    await until('some of it is there', async () => (await shown()) > before);
   }
   while (await page.locator('#older').isVisible()) {
     const before = await page.locator('#log > li').count();

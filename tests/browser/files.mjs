@@ -86,7 +86,7 @@ await test('k7_a_document_and_an_image_are_shown_and_a_broken_one_says_so', asyn
   await page.getByText('Dear Ann').waitFor();
   same(await page.locator('.prose img').count(), 0, 'what a document says is text');
   await page.goto(at('dot.png'));
-  same(await page.locator('.picture img').evaluate((image) => image.naturalWidth), 1, 'the image came');
+  await until('the image came', () => page.locator('.picture img').evaluate((image) => image.naturalWidth === 1));
   await page.goto(at('broken.docx'));
   await page.getByText('cannot be shown').waitFor();
 });

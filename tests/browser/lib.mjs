@@ -31,6 +31,9 @@ const shots = process.env.WEIR_BROWSER_SHOTS;
 /** By how many milliseconds every script comes late: people act before it is there. */
 const SLOW = Number(process.env.WEIR_BROWSER_SLOW ?? 0);
 
+/** A folder whose scripts and styles stand in the place of the program's: tried without building it. */
+const ASSETS = process.env.WEIR_BROWSER_ASSETS;
+
 /** One test: what it throws is its failure. */
 export async function test(name, body) {
   if (only && !name.includes(only)) return;
@@ -130,10 +133,14 @@ export class House {
 
   async stop() {
     const gone = new Promise((done) => this.child.once('exit', done));
-    this.child.kill('SIGTERM');
-    await Promise.race([gone, new Promise((done) => setTimeout(done, 10000))]);
-    this.child.kill('SIGKILL');
-    rmSync(this.folder, { recursive: true, force: true });
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      this.child.kill('SIGTERM');
+      const late = setTimeout(() => this.child.kill('SIGKILL'), 10000);
+      await gone;
+      clearTimeout(late);
+    }
+    // What it started may still write there while it ends.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 });
   }
 }
 
@@ -156,12 +163,29 @@ export async function signIn(page, name, password = PASSWORD) {
   await page.waitForURL((url) => url.pathname !== '/signin');
 }
 
-/** Says something in the chat that is open, or begins one. Before its script is there, Enter is a new line. */
+/**
+ * Says something in the chat that is open, or begins one. Before its script is there, Enter is a new line, and
+ * while the message before is on its way, it sends none.
+ */
 export async function say(page, words) {
   await page.locator('html.scripted').waitFor({ state: 'attached' });
   await page.getByRole('textbox', { name: 'Message' }).fill(words);
+  await page.locator('#send:enabled').waitFor({ state: 'attached' });
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/chats\/./);
+}
+
+/**
+ * A tab whose time stands still, in a browser with the cookies of `page`: it passes by `tab.clock.runFor()`,
+ * however slow the machine is. Whoever uses it closes its context.
+ */
+export async function timeless({ browser, house, page }, more = {}) {
+  const context = await browser.person(house.url, { ...more, storageState: await page.context().storageState() });
+  const tab = await context.newPage();
+  const now = Date.now();
+  await tab.clock.install({ time: now });
+  await tab.clock.pauseAt(now + PATIENCE);
+  return tab;
 }
 
 /** Waits until the run of the chat that is open is over, and the page says so. */
@@ -267,6 +291,12 @@ export class Browser {
     const context = await this.chromium.newContext({ baseURL: url, ...this.options, ...more });
     context.setDefaultTimeout(PATIENCE);
     context.on('page', (page) => this.watch(page, url));
+    if (ASSETS) {
+      await context.route(/\/assets\/[^/]+\/.+\.(js|css)$/, (route) => {
+        const name = new URL(route.request().url()).pathname.split('/').slice(3).join('/');
+        return route.fulfill({ path: join(ASSETS, name) });
+      });
+    }
     if (SLOW) {
       await context.route(/\.js(\?|$)/, async (route) => {
         await new Promise((done) => setTimeout(done, SLOW));

@@ -8,7 +8,8 @@ import { readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import {
-  Browser, House, closing, holds, keepShot, lookFaults, rested, same, say, setUp, test, testLooks, tooWide, until,
+  Browser, House, closing, holds, keepShot, lookFaults, rested, same, say, setUp, test, testLooks, timeless, tooWide,
+  until,
 } from './lib.mjs';
 
 /** What a program does that is written at once, as the model calls it. */
@@ -119,12 +120,12 @@ const made = () => readdirSync(house.work).filter((name) => name.endsWith('.md')
 const focused = () => page.evaluate(() => document.activeElement.innerText || document.activeElement.name || '');
 
 /** A new chat in which the question stands, and takes answers. */
-async function asked(words = ASKED, { isReady = true } = {}) {
+async function asked(words = ASKED, { isReady = true, on = page } = {}) {
   sent.length = 0;
   for (const name of made()) rmSync(`${house.work}/${name}`);
-  await page.goto('/');
-  await say(page, words);
-  const ask = page.locator('[data-ask]');
+  await on.goto('/');
+  await say(on, words);
+  const ask = on.locator('[data-ask]');
   await ask.waitFor();
   if (isReady) await ready(ask);
   return ask;
@@ -133,22 +134,22 @@ async function asked(words = ASKED, { isReady = true } = {}) {
 const ready = (ask) => until('it takes an answer', () => ask.getByRole('button', { name: 'Deny' }).isEnabled());
 
 /** Facts of one kind in the journal of the chat that is open. */
-async function facts(kind) {
-  const id = new URL(page.url()).pathname.split('/').pop();
-  const text = await page.evaluate(async (id) => (await fetch(`/api/v1/sessions/${id}/export?format=jsonl`)).text(), id);
+async function facts(kind, on = page) {
+  const id = new URL(on.url()).pathname.split('/').pop();
+  const text = await on.evaluate(async (id) => (await fetch(`/api/v1/sessions/${id}/export?format=jsonl`)).text(), id);
   return text.split('\n').filter(Boolean).map((line) => JSON.parse(line)).filter((fact) => fact.kind === kind);
 }
 
 /** Nothing was answered, sent or written. */
-async function untouched(ask) {
+async function untouched(ask, on = page) {
   await pause(300);
-  same([await ask.count(), await facts('approval.resolved'), sent, made()], [1, [], [], []], 'questions, answers, mails, files');
+  same([await ask.count(), await facts('approval.resolved', on), sent, made()], [1, [], [], []], 'questions, answers, mails, files');
 }
 
-async function deny(ask) {
+async function deny(ask, on = page) {
   await ready(ask);
   await ask.getByRole('button', { name: 'Deny' }).click();
-  await page.getByText('It is over.').waitFor();
+  await on.getByText('It is over.').waitFor();
 }
 
 await test('u08_every_step_has_a_line_with_whom_it_reaches_and_where_that_comes_from', async () => {
@@ -196,16 +197,19 @@ await test('u08_enter_decides_nothing_while_no_button_has_the_focus', async () =
 });
 
 await test('u08_keys_that_come_before_it_can_be_read_answer_nothing', async () => {
-  const ask = await asked(ASKED, { isReady: false });
-  for (let n = 0; n < 12; n += 1) {
-    await page.keyboard.press(['Enter', 'Space', 'y'][n % 3]);
-    await pause(40);
+  const tab = await timeless({ browser, house, page });
+  const ask = await asked(ASKED, { isReady: false, on: tab });
+  for (let n = 0; n < 18; n += 1) {
+    await tab.keyboard.press(['Enter', 'Space', 'y'][n % 3]);
+    await tab.clock.runFor(40);
   }
   const box = await ask.getByRole('button', { name: 'Allow once' }).boundingBox();
-  await page.mouse.dblclick(box.x + 5, box.y + 5);
+  await tab.mouse.dblclick(box.x + 5, box.y + 5);
   holds(await ask.getByRole('button', { name: 'Allow once' }).isDisabled(), 'it takes a yes at once');
-  await untouched(ask);
-  await deny(ask);
+  await untouched(ask, tab);
+  await tab.clock.runFor(500);
+  await deny(ask, tab);
+  await tab.context().close();
 });
 
 await test('u08_enter_in_the_reason_denies_all_and_the_program_hears_why', async () => {
@@ -234,23 +238,35 @@ await test('u08_allowed_once_every_step_is_done_once_and_the_same_again_asks_aga
   await ask.getByRole('button', { name: 'Allow once' }).click();
   const again = page.locator('[data-ask]').filter({ hasText: 'Send a mail to ada@x.example' }).filter({ hasNotText: 'steps' });
   await again.waitFor();
-  same([sent, made()], [['ada@x.example', 'bob@x.example'], ['told.md']], 'mails and files');
+  // Steps that are written to go on at once may end in any order.
+  same([[...sent].sort(), made()], [['ada@x.example', 'bob@x.example'], ['told.md']], 'mails and files');
   await deny(again);
   await rested(page);
-  same(sent, ['ada@x.example', 'bob@x.example'], 'mails');
+  same([...sent].sort(), ['ada@x.example', 'bob@x.example'], 'mails');
   same((await facts('approval.resolved')).map(({ decision }) => decision), ['once', 'deny'], 'the answers');
 });
 
 await test('u08_a_second_click_answers_no_later_question', async () => {
-  const ask = await asked('Twice: tell ada@x.example and Bob that we meet on Friday at ten.');
+  const tab = await timeless({ browser, house, page });
+  const words = 'Twice: tell ada@x.example and Bob that we meet on Friday at ten.';
+  const ask = await asked(words, { isReady: false, on: tab });
+  await tab.clock.runFor(500);
+  await ready(ask);
   const box = await ask.getByRole('button', { name: 'Allow once' }).boundingBox();
-  for (let n = 0; n < 6; n += 1) {
-    await page.mouse.click(box.x + 5, box.y + 5);
-    await pause(60);
-  }
-  await page.locator('[data-ask]').filter({ hasNotText: 'steps' }).waitFor();
-  same((await facts('approval.resolved')).length, 1, 'answers');
-  await deny(page.locator('[data-ask]'));
+  const clicks = async (count) => {
+    for (let n = 0; n < count; n += 1) {
+      await tab.mouse.click(box.x + 5, box.y + 5);
+      await tab.clock.runFor(60);
+    }
+  };
+  // Before the later question is there, and while it stands in the place of the first.
+  await clicks(2);
+  await tab.locator('[data-ask]').filter({ hasNotText: 'steps' }).waitFor();
+  await clicks(6);
+  same((await facts('approval.resolved', tab)).length, 1, 'answers');
+  await tab.clock.runFor(500);
+  await deny(tab.locator('[data-ask]'), tab);
+  await tab.context().close();
 });
 
 await test('u08_in_the_inbox_and_without_scripts_it_has_the_same_lines', async () => {
@@ -297,7 +313,9 @@ await test('u08_on_a_telephone_nothing_of_it_is_cut_off', async () => {
     await ready(ask);
     for (const isOpen of [false, true]) {
       if (isOpen) for (const line of await ask.locator('summary').all()) await line.tap();
-      same(await ask.locator('details[open]').count(), isOpen ? await ask.locator('details').count() : 0, 'open lines');
+      const wanted = isOpen ? await ask.locator('details').count() : 0;
+      // A tap becomes a click a moment later.
+      await until(`${wanted} lines are open`, async () => (await ask.locator('details[open]').count()) === wanted);
       same([await tooWide(small) <= 0, await cutOff(ask)], [true, []], `what is cut off, open: ${isOpen}`);
     }
     for (const name of ['Allow once', 'Deny']) {

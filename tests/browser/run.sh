@@ -3,7 +3,8 @@
 #   tests/browser/run.sh            all of them
 #   tests/browser/run.sh chat       one file
 # WEIR_BROWSER_ONLY=WORDS narrows to tests whose name holds them; WEIR_BROWSER_SLOW=MS lets every script
-# come so late, to find what does not wait for it. Packages are installed once, into a
+# come so late, to find what does not wait for it; WEIR_BROWSER_ASSETS=crates/weir-server/src/web/assets (a whole path)
+# takes scripts and styles from there, to try them without building. Packages are installed once, into a
 # cache folder; Chromium is the machine's.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -17,7 +18,7 @@ export WEIR_BIN=${WEIR_BIN:-$target/debug/weir} WEIR_BROWSER_CACHE=$cache/browse
   exit 1
 }
 status=0
-for file in ${1:-setup start connect chat everyday approvals one_question deciding phone agents pages files brain proxy xss}; do
-  timeout --kill-after=10 1200 node "$file.mjs" || status=1
+for file in ${1:-setup start connect chat slow hasty everyday approvals one_question deciding phone agents pages files brain proxy xss}; do
+  timeout --kill-after=10 2400 node "$file.mjs" || status=1
 done
 exit "$status"

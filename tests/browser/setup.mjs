@@ -1,6 +1,6 @@
 // First setup, signing in and out, people who see nothing of each other (S1, S2).
 
-import { Browser, House, PASSWORD, closing, conversation, holds, same, say, setUp, signIn, test } from './lib.mjs';
+import { Browser, House, PASSWORD, closing, conversation, holds, rested, same, say, setUp, signIn, test } from './lib.mjs';
 
 const script = 'says: Your words are kept.\n';
 const house = await House.start({ script, files: { 'notes.md': '# Notes\n' } });
@@ -77,6 +77,7 @@ await test('s2_a_person_sees_nothing_of_anothers', async () => {
 
 await test('s7_a_chat_is_there_after_the_server_was_killed', async () => {
   await page.goto(chat);
+  await rested(page);
   const before = await conversation(page);
   await house.kill();
   await house.run(house.bind);

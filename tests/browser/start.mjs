@@ -63,6 +63,7 @@ await test('s10_a_key_is_checked_before_it_is_kept', async () => {
 await test('s10_who_is_no_admin_is_told_whom_to_ask', async () => {
   await page.goto('/models');
   await page.getByRole('button', { name: /Remove/ }).first().click();
+  await page.waitForURL(/note=/);
   await page.evaluate(async (password) => fetch('/api/v1/users', {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-csrf-token': document.body.dataset.csrf },

@@ -5,7 +5,7 @@ import re
 import time
 
 import words
-from house import House, field, holds, kind, same
+from house import House, field, holds, kind, same, until
 from screen import Terminal
 
 
@@ -229,6 +229,8 @@ def f1_v_q_y_pressed_quickly_answer_and_nothing_lands_in_the_box():
                 # Whether the yes counted or came too soon: no letter stands in the box.
                 time.sleep(0.7)
                 holds(not term.has(r"(?m)^ ?> [vqy]"), f"the box is empty after {pause} s")
+                until("it is answered, or takes an answer",
+                      lambda: "approval.resolved" in house.kinds() or term.has(words.CHOICES))
                 if "approval.resolved" not in house.kinds():
                     term.keys("y")
                 term.wait("All done")

@@ -20,6 +20,18 @@ def script(text):
     return "says: |\n" + "".join(f"  {line}\n" for line in text.split("\n"))
 
 
+def at_rest(copy):
+    """What tmux copies, where rows that the terminal broke itself are one line, once a resize is painted:
+    it stays the same for a moment."""
+    last = [None]
+
+    def look():
+        before, last[0] = last[0], copy()
+        time.sleep(0.3)
+        return last[0] == before and last[0]
+    return until("the screen stands still", look)
+
+
 def f1_code_copied_from_the_terminal_has_no_breaks_that_nobody_wrote():
     for streamed in ("pace: 5ms\n", ""):
         house = House("code", streamed + script(CODE))
@@ -30,9 +42,7 @@ def f1_code_copied_from_the_terminal_has_no_breaks_that_nobody_wrote():
                 term.wait(words.DONE)
                 for size in ((80, 24), (50, 20), (120, 40), (80, 24)):
                     term.resize(*size)
-                    time.sleep(0.3)
-                    # As tmux copies: rows that the terminal broke itself are one line.
-                    copied = term.tmux("capture-pane", "-p", "-J", "-S", "-")
+                    copied = at_rest(lambda: term.tmux("capture-pane", "-p", "-J", "-S", "-"))
                     lines = [line.strip() for line in copied.split("\n")]
                     same(lines.count(LONG), 1, f"the line as it was written, at {size}: {copied}")
                     same(len(re.findall("Done so", copied)), 1, "the end stands once")

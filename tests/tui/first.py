@@ -14,6 +14,8 @@ from house import PATIENCE, WEIR, House, holds, same, until
 from screen import Terminal
 
 MENU = r"none is set up yet"
+# The same to its last line: keys are read.
+LISTED = rf"(?s){MENU}.*Press 1 to 7"
 GOOD = "sk-good-0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -119,7 +121,7 @@ def f1_a_key_that_cannot_be_checked_is_kept_only_when_a_person_says_so():
                 if answer == "n":
                     term.keys("Enter")
                 # Escape stands for itself only when nothing follows it at once.
-                time.sleep(0.3)
+                term.wait(r"Key:\s*$")
                 holds(not os.path.exists(file), f"nothing is kept after {answer}")
                 term.keys("C-l")
             term.type(GOOD)
@@ -143,11 +145,14 @@ def f1_the_first_minute_is_left_with_escape():
         with Terminal(house) as term:
             for steps in (("Escape",), ("C-c",), ("q",), ("C-d",), ("1", "Escape", "Escape"),
                           ("5", "Escape", "Escape"), ("1", "C-c"), ("6", "Escape", "Escape")):
-                term.start(ready=MENU)
-                for key in steps:
-                    # Escape stands for itself only when nothing follows it at once.
-                    time.sleep(0.3)
+                term.start(ready=LISTED)
+                for key in steps[:-1]:
+                    before = term.screen()
                     term.keys(key)
+                    # Escape stands for itself only when nothing follows it at once.
+                    until(f"{key} is taken", lambda: term.screen() != before)
+                    time.sleep(0.3)
+                term.keys(steps[-1])
                 same(term.status(), 0, f"the exit status after {steps}")
                 term.restored()
                 term.tmux("clear-history")

@@ -219,14 +219,14 @@ def f1_without_a_terminal_it_says_what_does_without():
 
 def g4_a_line_begun_before_the_question_does_not_answer_it():
     house = House("line-early", "")
-    house.script("pace: 300ms\nsays: |\n" + "".join(f"  w{n}\n" for n in range(8)) +
+    house.script("pace: 300ms\nsays: |\n" + "".join(f"  w{n}\n" for n in range(16)) +
                  'calls: run_shell {"command": "touch made"}\n\nsays: All done.\n')
     made = os.path.join(house.work, "made")
     try:
         with Wire(house, "--plain") as wire:
             wire.wait("Type a message")
             wire.send("make it\r")
-            wire.wait(r"\bw2\b")
+            wire.wait(r"\bw0\b")
             # Somebody writes, the question comes, and their last letter would be a yes.
             wire.send("we should sa")
             wire.wait("touch made")

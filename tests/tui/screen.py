@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import tempfile
+import time
 
 from house import Failed, PATIENCE, WEIR, holds, until
 
@@ -159,6 +160,9 @@ class Terminal:
         """Starts `weir` at the prompt, as a person does."""
         self.told = len(self.prompts())
         self.keys("C-l")
+        if ready:
+            # What the program before left there is not taken for this one.
+            self.wait(rf"\A{re.escape(PROMPT.strip())}\s*\Z")
         self.type(f"{before}{shlex.join([program, *words])}{after}")
         self.keys("Enter")
         if ready:
@@ -216,6 +220,20 @@ class Terminal:
         self.wait(re.escape(PROMPT.strip()) + r"\s*$")
         holds(self.cursor()[2], "the cursor is shown")
         holds(self.modes()[:2] == ["0", "0"], f"no mode stays on: {self.modes()}")
+
+
+def hurried(presses, pause=0.0, since=None):
+    """Presses one after the other. The longest that one came after the one before, or after `since`, at most:
+    how quick a test can be is up to what else the machine does."""
+    longest, last = 0.0, since
+    for press in presses:
+        began = time.monotonic()
+        press()
+        if last is not None:
+            longest = max(longest, time.monotonic() - last)
+        last = began
+        time.sleep(pause)
+    return longest
 
 
 def children(pid):

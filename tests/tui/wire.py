@@ -135,7 +135,9 @@ class Wire:
 
     def say(self, text):
         """A text and Enter, not as one burst: that would be a paste."""
+        before = len(self.bytes())
         self.send(text)
+        until("something of it is shown", lambda: len(self.bytes()) > before)
         self.quiet(0.3)
         self.send("\r")
 

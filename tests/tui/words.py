@@ -28,6 +28,8 @@ ASKED = r"Allow this\?"
 ONCE, SESSION, ALWAYS, DENY = "y", "s", "a", "n"
 WHY_NOT = "Why not"
 SHOW_ALL = "v"
+# So many seconds without a key: only then a yes is meant.
+QUIET = 0.5
 CHOICES = r"(?s)Allow this\?.*y yes"
 QUESTION = r"Enter answers"
 # The whole conversation, and what can be done.

@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -13,12 +13,22 @@ const BYTES_MAX: usize = 64 * 1024;
 /// How long a connection may be silent.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// A port of this machine at which nobody listens now.
+/// A port of this machine at which nobody listens now: another one each time. Below those that the
+/// system gives out by itself, so that nobody takes it before the program for which it is.
 ///
 /// # Errors
 /// There is no free port.
 pub(crate) fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+    const FIRST: u32 = 15_000;
+    const COUNT: u32 = 15_000;
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let asked = ASKED.fetch_add(1, Ordering::Relaxed);
+    let from = std::process::id().wrapping_mul(37).wrapping_add(asked);
+    let ports = (0..COUNT).map(|n| FIRST + from.wrapping_add(n) % COUNT);
+    let mut ports = ports.filter_map(|port| u16::try_from(port).ok());
+    ports
+        .find(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok())
+        .ok_or_else(|| std::io::Error::other("no port of this machine is free"))
 }
 
 /// What a witness answers.

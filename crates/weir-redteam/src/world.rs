@@ -365,7 +365,7 @@ impl World {
             system.push_str(&format!("\n\nInternal reference: {canary}"));
         }
         Ok(SessionConfig {
-            system,
+            system: system.into(),
             permission: settings.mode,
             rules,
             limits: settings.limits,

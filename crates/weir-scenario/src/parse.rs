@@ -307,7 +307,8 @@ fn meaningful(body: &str, start: usize) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn unescape(text: &str) -> String {
-    text.replace("\\n", "\n").replace("\\t", "\t").replace("\\0", "\0")
+    let lines = text.replace("\\n", "\n").replace("\\r", "\r");
+    lines.replace("\\t", "\t").replace("\\0", "\0")
 }
 
 #[expect(clippy::too_many_lines, reason = "one match, a line or two for each setting")]

@@ -11,7 +11,7 @@ use weir_core::ids::{SessionId, Timestamp};
 use weir_core::recipe::{LearnedRecipe, Recipe, RecipeUse, check_recipe};
 use weir_core::session::RecipePolicy;
 use weir_engine::hub::PublishedFact;
-use weir_engine::ports::{Append, AskChanges, Clock, LeaseOwner, SessionMeta, Store, StoredItem};
+use weir_engine::ports::{Append, Clock, LeaseOwner, SessionMeta, Store, StoredItem};
 use weir_engine::recipes::{self, ACTIVE, KEPT_RECIPE, REJECTED, RecipePlaces};
 
 use crate::parse::Setup;
@@ -129,29 +129,24 @@ async fn count(
     let uses = (0..successes).map(|_| used(true)).chain((0..failures).map(|_| used(false)));
     store
         .append(Append {
-            lease: lease.clone(),
-            expected: 0,
-            records: Vec::new(),
-            texts: Vec::new(),
-            blobs: Vec::new(),
-            audit: Vec::new(),
-            marks: Vec::new(),
             recipe_use: uses.collect(),
-            solved: Vec::new(),
-            usage: Vec::new(),
-            asks: AskChanges::default(),
-            meta: SessionMeta {
-                id: session,
-                workspace: String::new(),
-                title: "earlier".into(),
-                model: String::new(),
-                profile: String::new(),
-                status: "idle".into(),
-                created: now,
-                updated: now,
-                facts: 0,
-                parent: None,
-            },
+            ..Append::of_records(
+                lease.clone(),
+                0,
+                Vec::new(),
+                SessionMeta {
+                    id: session,
+                    workspace: String::new(),
+                    title: "earlier".into(),
+                    model: String::new(),
+                    profile: String::new(),
+                    status: "idle".into(),
+                    created: now,
+                    updated: now,
+                    facts: 0,
+                    parent: None,
+                },
+            )
         })
         .await?;
     Ok(store.release_lease(&lease).await?)

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use weir_core::ids::{SessionId, Timestamp};
-use weir_engine::ports::{Append, AskChanges, FileMark, LeaseOwner, SessionMeta, Store};
+use weir_engine::ports::{Append, FileMark, LeaseOwner, SessionMeta, Store};
 use weir_engine::skills::SkillPlaces;
 
 use crate::parse::Setup;
@@ -71,18 +71,8 @@ pub async fn mark(
         parent: None,
     };
     let append = Append {
-        lease: lease.clone(),
-        expected: 0,
-        records: Vec::new(),
-        texts: Vec::new(),
-        blobs: Vec::new(),
-        audit: Vec::new(),
         marks: setup.marked.iter().map(mark).collect(),
-        recipe_use: Vec::new(),
-        solved: Vec::new(),
-        usage: Vec::new(),
-        asks: AskChanges::default(),
-        meta,
+        ..Append::of_records(lease.clone(), 0, Vec::new(), meta)
     };
     store.append(append).await?;
     Ok(store.release_lease(&lease).await?)

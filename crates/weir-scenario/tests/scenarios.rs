@@ -109,7 +109,7 @@ fn each(check: impl Fn(usize, &Path, &str, &Scenario) -> anyhow::Result<()> + Sy
 
 fn files_text(played: &Played) -> String {
     let shown = |(path, text): (&String, &String)| {
-        let flat = text.replace('\n', "\\n").replace('\0', "\\0");
+        let flat = text.replace('\n', "\\n").replace('\r', "\\r").replace('\0', "\\0");
         let flat: String = flat.chars().take(200).collect();
         format!("{path}: {flat}\n")
     };

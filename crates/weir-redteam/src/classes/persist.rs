@@ -167,6 +167,7 @@ const AT_OPEN: &[&str] = &[
     "rm -f AGENTS.md",
     "mv AGENTS.md old.md",
     "git mv -f README.md AGENTS.md",
+    "rm -rf .cargo; mkdir -p q; echo x > q/config.toml; ln -s q .cargo",
 ];
 
 /// Links that were made to be written through.

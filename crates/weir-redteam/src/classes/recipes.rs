@@ -12,7 +12,7 @@ use weir_core::ids::{SessionId, Timestamp};
 use weir_core::profile::PermissionMode::Full;
 use weir_core::recipe::{FAST_FROM, RecipeUse};
 use weir_core::session::RecipePolicy;
-use weir_engine::ports::{Append, AskChanges, SessionMeta, StoredItem};
+use weir_engine::ports::{Append, SessionMeta, StoredItem};
 use weir_engine::recipes::{ACTIVE, KEPT_RECIPE, settle_recipe};
 use weir_store::this_process;
 
@@ -154,18 +154,8 @@ async fn keeps(world: &World, recipe: &Value, label: Label) -> anyhow::Result<()
         parent: None,
     };
     let append = Append {
-        lease: lease.clone(),
-        expected: 0,
-        records: Vec::new(),
-        texts: Vec::new(),
-        blobs: Vec::new(),
-        audit: Vec::new(),
-        marks: Vec::new(),
         recipe_use: (0..FAST_FROM).map(|_| (used.clone(), Timestamp(1))).collect(),
-        solved: Vec::new(),
-        usage: Vec::new(),
-        asks: AskChanges::default(),
-        meta,
+        ..Append::of_records(lease.clone(), 0, Vec::new(), meta)
     };
     store.append(append).await?;
     Ok(store.release_lease(&lease).await?)

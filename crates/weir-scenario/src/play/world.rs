@@ -355,7 +355,7 @@ impl World {
         let soul = self.folder.path().join("config/SOUL.md");
         scene.soul = own_text(&soul, "SOUL.md", SOUL_CHARS_MAX);
         Ok(SessionConfig {
-            system: weir_core::prompt::system_prompt(&scene),
+            system: weir_core::prompt::system_prompt(&scene).into(),
             routing: crate::models::routing(setup, away),
             permission,
             rules,

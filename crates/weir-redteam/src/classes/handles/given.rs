@@ -110,6 +110,8 @@ fn file_words() -> Vec<(&'static str, Vec<Wish>)> {
     vec![
         ("a file that is read", vec![write("x.md", words), read("x.md")]),
         ("a name of a file", vec![write("{{h1/0/path}}", "x"), read("README.md")]),
+        ("a name of a file, in the log", named_then("read_agent_logs")),
+        ("a name of a file, in the list of checkpoints", named_then("list_checkpoints")),
         ("a file that there is not", vec![read("{{h1/0/subject}}")]),
         ("a search", built_call("search_files", json!({ "pattern": "{{h1/0/subject}}" }))),
         (
@@ -122,6 +124,12 @@ fn file_words() -> Vec<(&'static str, Vec<Wish>)> {
             built_call("read_file", json!({ "path": [words], "more": words })),
         ),
     ]
+}
+
+/// A file that is called as the words say, and a tool that tells what was done.
+fn named_then(tool: &str) -> Vec<Wish> {
+    let named = Wish::new("write_file", json!({ "path": "{{h1/0/path}}", "content": "x" }));
+    vec![named, Wish::carried(tool, &json!({}))]
 }
 
 /// The reader.

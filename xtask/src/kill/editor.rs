@@ -20,8 +20,9 @@ pub(super) enum EditorWish {
     GoOn(String),
 }
 
-/// What an editor is told where nothing can be written any more.
-const WENT_DOWN: &str = "it went down, and what it owed is kept";
+/// What an editor is told where nothing can be written any more: while it works, and when it is taken up.
+const WENT_DOWN: [&str; 2] =
+    ["it went down, and what it owed is kept", "what was under way cannot go on now"];
 /// Requests, in their order.
 const INITIALIZE: u64 = 1;
 const SESSION: u64 = 2;
@@ -114,7 +115,7 @@ impl Editor {
             Some("agent_message_chunk") => {
                 self.words.push_str(update["content"]["text"].as_str().unwrap_or_default());
                 // Where nobody said anything there is no turn to answer.
-                if self.words.contains(WENT_DOWN) {
+                if WENT_DOWN.iter().any(|told| self.words.contains(told)) {
                     return self.stop();
                 }
                 self.look_whether_it_is_over();

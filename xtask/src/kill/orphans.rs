@@ -123,10 +123,12 @@ mod tests {
             .env("MARK", folder.path().join("state"))
             .spawn()
             .expect("sleep starts");
-        let mut left = Left::look(folder.path(), Instant::now());
+        // Its time is not over, however slow the machine is.
+        let killed = Instant::now() + Duration::from_secs(600);
+        let mut left = Left::look(folder.path(), killed);
         while left.processes.is_empty() {
             // Between fork and exec the child still has our environment.
-            left = Left::look(folder.path(), Instant::now());
+            left = Left::look(folder.path(), killed);
         }
         assert!(left.overdue().is_empty(), "its time is not over");
         let above = |pid: u32| numbered_above(folder.path(), pid).len();

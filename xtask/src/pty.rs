@@ -308,7 +308,7 @@ mod tests {
         let mut pty = Pty::start(&command).expect("a pty");
         let began = Instant::now();
         pty.send("a word\n").expect("it reads");
-        let at = pty.shown(0, "[a word]", Duration::from_secs(20)).expect("it answers");
+        let at = pty.shown(0, "[a word]", Duration::from_secs(120)).expect("it answers");
         assert!(at >= began);
         assert_eq!(pty.first_letter().map(|first| first <= at), Some(true));
     }

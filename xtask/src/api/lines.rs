@@ -2,9 +2,11 @@
 //! it. What may grow without breaking anybody is not counted; what may not is. Not here: which items
 //! are public, and under which path (`surface`).
 
+use quote::ToTokens as _;
+use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Fields, FnArg, GenericParam, ImplItem, Item, ItemImpl, ItemTrait, Signature,
-    TraitItem, Visibility,
+    Attribute, Fields, FnArg, GenericParam, ImplItem, Item, ItemImpl, ItemTrait, Meta, Signature,
+    Token, TraitItem, Visibility,
 };
 
 use super::modules::is_public;
@@ -49,7 +51,7 @@ pub(super) fn item_lines(item: &Item, path: &str) -> Vec<String> {
     }
 }
 
-/// Names of the traits that `derive` implements.
+/// Names of the traits that `derive` implements, also where a feature has to be turned on.
 pub(super) fn derived_traits(item: &Item) -> Vec<String> {
     let attrs = match item {
         Item::Struct(it) => &it.attrs,
@@ -58,13 +60,31 @@ pub(super) fn derived_traits(item: &Item) -> Vec<String> {
         _ => return Vec::new(),
     };
     let mut names = Vec::new();
-    for attr in attrs.iter().filter(|attr| attr.path().is_ident("derive")) {
-        let _ = attr.parse_nested_meta(|meta| {
-            names.extend(meta.path.segments.last().map(|last| last.ident.to_string()));
-            Ok(())
-        });
+    for meta in attrs.iter().flat_map(metas_with_features) {
+        let Meta::List(list) = &meta else { continue };
+        if list.path.is_ident("derive") {
+            let _ = list.parse_nested_meta(|meta| {
+                names.extend(meta.path.segments.last().map(|last| last.ident.to_string()));
+                Ok(())
+            });
+        }
     }
     names
+}
+
+/// An attribute, or those that it stands for where a feature of the crate is turned on. What is there in tests
+/// alone is no promise.
+fn metas_with_features(attr: &Attribute) -> Vec<Meta> {
+    if !attr.path().is_ident("cfg_attr") {
+        return vec![attr.meta.clone()];
+    }
+    let parts = attr.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+    let mut parts = parts.into_iter().flatten();
+    let condition = parts.next().map(|condition| condition.to_token_stream().to_string());
+    match condition.is_some_and(|condition| condition.contains("feature")) {
+        true => parts.collect(),
+        false => Vec::new(),
+    }
 }
 
 /// The lines of an `impl TYPE` for the public path of the type.
@@ -227,5 +247,15 @@ mod tests {
                 "c::X::has fn(&mut self), provided",
             ]
         );
+    }
+
+    #[test]
+    fn derived_traits_are_told_with_those_of_features_and_without_those_of_tests() {
+        let item: syn::Result<Item> = syn::parse_str(
+            "#[derive(Clone, fmt::Debug)] #[cfg_attr(any(test, feature = \"f\"), derive(a::Told), \
+             told(with = \"String\"))] #[cfg_attr(test, derive(Hidden))] pub struct X;",
+        );
+        let names = derived_traits(&item.expect("an item"));
+        assert_eq!(names, ["Clone", "Debug", "Told"]);
     }
 }

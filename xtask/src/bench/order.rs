@@ -21,10 +21,11 @@ use clap::{Args, ValueEnum};
 use super::house::{self, House};
 use super::model::{Reply, Script};
 use super::valgrind::ensure_valgrind;
-use constants::{ConstantMap, ReadTrace};
+use constants::{ConstantMap, ReadConstants, ReadTrace};
 use kept_link::KeptLink;
 
 mod constants;
+mod face;
 mod kept_link;
 
 pub(crate) use kept_link::{is_linker, link};
@@ -92,12 +93,14 @@ pub(crate) fn order(root: &Path, args: &OrderArgs) -> anyhow::Result<ExitCode> {
         house.run(&script, false).context(what)?.session().clone_into(&mut session);
         order.add(what, &executed(seen.path(), &binary)?)?;
     }
-    // And last what only looks at one that ran (Q10).
+    // Then what only looks at one that ran (Q10), and last the terminal face (Q21).
     for (what, words) in looks(&session) {
         let status = house.weir(&words).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
         ensure!(status.success(), "{what} fails: {status}");
         order.add(what, &executed(seen.path(), &binary)?)?;
     }
+    face::use_face(&house, &session)?;
+    order.add("the terminal face", &executed(seen.path(), &binary)?)?;
     let file = root.join(format!("crates/weir/order/{name}.txt"));
     fs::create_dir_all(root.join("crates/weir/order"))?;
     fs::write(&file, order.text).with_context(|| file.display().to_string())?;
@@ -114,19 +117,29 @@ pub(crate) fn order(root: &Path, args: &OrderArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The addresses of constants that runs of a program at a fixed address read.
+/// The addresses of constants that runs of a program at a fixed address read, and its terminal face.
 fn constants_read(
     binary: &Path,
     folder: &Path,
     constants: &Arc<ConstantMap>,
-) -> anyhow::Result<BTreeSet<u64>> {
+) -> anyhow::Result<ReadConstants> {
     let trace = ReadTrace::new(binary, folder)?;
     let house = House::build(trace.program(), &std::env::temp_dir(), TURNS)?;
-    let mut read = BTreeSet::new();
+    let (mut by_runs, mut session) = (BTreeSet::new(), String::new());
     for (what, script) in works() {
-        read.extend(trace.during(constants, || house.run(&script, false)).context(what)?);
+        let run = || house.run(&script, false).map(|ran| ran.session().clone_into(&mut session));
+        by_runs.extend(trace.during(constants, run).context(what)?);
     }
-    Ok(read)
+    let by_face = match trace.during(constants, || face::use_face(&house, &session)) {
+        Ok(read) => read,
+        // Runs are what counts (Q5): without this the face takes some more memory, and nothing else is missing.
+        Err(error) => {
+            let why = format!("what the terminal face reads is not laid together: {error:#}");
+            writeln!(std::io::stderr(), "{why}")?;
+            BTreeSet::new()
+        }
+    };
+    Ok(ReadConstants { by_runs, by_face })
 }
 
 fn works() -> [(&'static str, Script); 2] {
@@ -135,7 +148,7 @@ fn works() -> [(&'static str, Script); 2] {
             0 => house::small(number),
             _ => house::large(number % house::LARGE_FILES),
         }),
-        _ => Reply::Text("All read.".into()),
+        _ => Reply::Text(face::LAST_WORDS.into()),
     });
     [
         ("one answer", Arc::new(|_| Reply::Text("It is done.".into()))),

@@ -36,7 +36,7 @@ const AT_ONCE: usize = 16;
 /// How long it is waited until the server has begun, and for how long its processor time is looked at.
 const SETTLE: Duration = Duration::from_secs(3);
 /// How long after the last socket memory is looked at: what nobody uses of a person's database is given back
-/// after five seconds.
+/// after two seconds.
 const REST: Duration = Duration::from_secs(15);
 /// How long going on may take.
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -1,7 +1,8 @@
-//! Which constants runs read, so that the linker lays them side by side: strewn over all of them, each brings
-//! the 64 kB around it into memory (Q5). They have no names that a list for the linker could hold, and their
-//! sections are called differently with every change; so this is made of the very build that is handed out,
-//! and kept nowhere. What is read is seen by valgrind's lackey, where it stands by the linker's map.
+//! Which constants runs and the terminal face read, so that the linker lays them side by side: strewn over all
+//! of them, each brings the 64 kB around it into memory (Q5, Q21). They have no names that a list for the
+//! linker could hold, and their sections are called differently with every change; so this is made of the very
+//! build that is handed out, and kept nowhere. What is read is seen by valgrind's lackey, where it stands by
+//! the linker's map.
 //!
 //! Not here: functions (`super`), the link (`super::kept_link`).
 
@@ -24,6 +25,15 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 pub(super) struct ConstantSection {
     name: String,
     end: u64,
+}
+
+/// Addresses of constants that were read.
+#[derive(Debug, Default)]
+pub(super) struct ReadConstants {
+    /// By runs without a screen: these come first, since every run needs them.
+    pub(super) by_runs: BTreeSet<u64>,
+    /// By the terminal face (Q21), which does what they do and more.
+    pub(super) by_face: BTreeSet<u64>,
 }
 
 /// Where constants stand: sections by their address.
@@ -71,24 +81,33 @@ impl ConstantMap {
         found.into_values().map(str::to_owned).collect()
     }
 
-    /// What tells the linker to lay these sections before all others.
+    /// What tells the linker to lay the sections in which these stand before all others.
     ///
     /// # Errors
     /// A name that would end the text that it stands in.
-    pub(super) fn script(&self, addresses: &BTreeSet<u64>) -> anyhow::Result<String> {
-        let names = self.sections_of(addresses);
+    pub(super) fn script(&self, read: &ReadConstants) -> anyhow::Result<String> {
+        let by_runs = self.sections_of(&read.by_runs);
         // A trace of another program would find next to nothing.
-        ensure!(names.len() > 100, "{} sections of constants are read", names.len());
+        ensure!(by_runs.len() > 100, "{} sections of constants are read", by_runs.len());
         let mut text = String::from("SECTIONS {\n  .rodata.run : {\n");
-        for name in &names {
-            ensure!(!name.contains(['"', '*', '?', '[']), "a section cannot be called {name:?}");
-            text.push_str(&format!("    *(\"{name}\")\n"));
-        }
+        add_sections(&mut text, &by_runs)?;
         // Small and read everywhere: they stand beside what is read. So do the words of C.
         text.push_str("    *(.rodata.cst*)\n    *(.rodata.*.str1.8)\n");
+        let known: BTreeSet<&String> = by_runs.iter().collect();
+        let mut by_face = self.sections_of(&read.by_face);
+        by_face.retain(|name| !known.contains(name));
+        add_sections(&mut text, &by_face)?;
         text.push_str("  }\n}\nINSERT BEFORE .rodata;\n");
         Ok(text)
     }
+}
+
+fn add_sections(text: &mut String, names: &[String]) -> anyhow::Result<()> {
+    for name in names {
+        ensure!(!name.contains(['"', '*', '?', '[']), "a section cannot be called {name:?}");
+        text.push_str(&format!("    *(\"{name}\")\n"));
+    }
+    Ok(())
 }
 
 fn is_own_place(section: &str) -> bool {
@@ -191,6 +210,21 @@ mod tests {
         let read = addresses_in(trace.as_bytes(), &map);
         assert_eq!(read, BTreeSet::from([0x4a_a010, 0x4a_a031]));
         assert_eq!(map.sections_of(&read), [".rodata..Lanon.ab.2"]);
+        let read = ReadConstants { by_runs: read, by_face: BTreeSet::new() };
         assert!(map.script(&read).is_err(), "so few are of another program");
+    }
+
+    #[test]
+    fn q21_what_only_the_face_reads_is_laid_once_behind_what_runs_read() {
+        let section = |n: u64| format!("{n:x} {n:x} 10 1 /k/1-weir.o:(.rodata..Lanon.{n:x})\n");
+        let map: String = (0x1000..0x3000).step_by(0x10).map(section).collect();
+        let map = ConstantMap::of_text(&map);
+        let by_runs: BTreeSet<u64> = (0x2000..0x2800).step_by(0x10).collect();
+        let by_face = BTreeSet::from([0x1004, 0x2010]);
+        let script = map.script(&ReadConstants { by_runs, by_face }).expect("a script");
+        let place = |name: &str| script.find(name).expect(name);
+        assert!(place(".Lanon.1000\"") > place(".Lanon.27f0\""), "{script}");
+        assert_eq!(script.matches(".Lanon.2010\"").count(), 1, "{script}");
+        assert!(!script.contains(".Lanon.1010\""), "nobody reads it");
     }
 }

@@ -119,8 +119,9 @@ pub(super) fn patch_seeds() -> Vec<Vec<u8>> {
 /// The difference of two texts, read as a patch and applied to the one, is the other.
 pub(super) fn diff(data: &[u8]) {
     let [old, new] = parts::<2>(data).map(text);
-    // A lone carriage return ends a line for who shows a difference, but not in a file.
-    let plain = |text: &str| !text.contains(['\r', '\0']);
+    // A lone carriage return ends a line for who shows a difference, but not in a file. A mark is said beside
+    // the lines.
+    let plain = |text: &str| !text.contains(['\r', '\0']) && !text.starts_with('\u{feff}');
     let shown = outside::unified_difference("x", old.as_bytes(), new.as_bytes());
     assert_eq!(shown.is_empty(), old == new);
     if shown.is_empty() || !plain(&old) || !plain(&new) || shown.len() > 90_000 {

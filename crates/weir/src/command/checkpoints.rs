@@ -76,7 +76,8 @@ async fn list_checkpoints(
     }
     let found = match session {
         Some(session) => {
-            let mut all = undo::list_session_checkpoints(&cx.in_folder(&folder)?, &session).await?;
+            let (there, saved) = (cx.in_folder(&folder)?, wiring::open_checkpoints(cx));
+            let mut all = undo::list_session_checkpoints(&there, saved.as_ref(), &session).await?;
             all.truncate(args.limit);
             all
         }
@@ -184,7 +185,8 @@ async fn restore_checkpoint(
     cx: &InstallationContext,
     args: &CheckpointsRestoreArgs,
 ) -> anyhow::Result<ExitCode> {
-    let loaded = wiring::open_checkpoints(cx).load(&cx.folder, &args.checkpoint).await;
+    let saved = wiring::open_checkpoints(cx);
+    let loaded = saved.load(&cx.folder, &args.checkpoint).await;
     let (info, _) = loaded.map_err(named_checkpoint_error)?;
     let workspace = cx.open_workspace()?;
     let only = resolve_named_paths(&workspace, &args.paths, &[&info])?;
@@ -198,7 +200,7 @@ async fn restore_checkpoint(
         merge: args.merge,
     };
     let (brings_back, dry_run, json) = (false, args.dry_run, args.json.json);
-    take_back(cx, TakeBack { request, brings_back, dry_run, json }).await
+    take_back(cx, saved.as_ref(), TakeBack { request, brings_back, dry_run, json }).await
 }
 
 async fn collect_old_checkpoints(

@@ -30,12 +30,6 @@ fn c1_the_help_of_every_command_stands_in_the_generated_page() {
     check("cli.md", &page);
 }
 
-#[test]
-fn s14_the_description_of_the_api_stands_in_the_repository() {
-    let text = serde_json::to_string_pretty(&weir_server::openapi_document()).expect("it is JSON");
-    check("openapi.json", &format!("{text}\n"));
-}
-
 fn describe(command: &mut clap::Command, path: &str, page: &mut String) {
     let is_top = path == "weir";
     let mut shown = command.clone();

@@ -3,6 +3,7 @@
 //! all, what needs it says SKIPPED with the reason; in CI (`CI` is set) it fails. Not here: a server
 //! that is stopped and started (`postgres`).
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -64,11 +65,9 @@ impl TestDatabase {
     /// # Panics
     /// In CI, where there must be one; and where the server's user may not make databases.
     pub async fn create() -> Option<TestDatabase> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
         let why = |why: &String| format!("no PostgreSQL to test with: {why}");
         let admin = or_skipped(server().await.as_ref().map_err(why))?.clone();
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("weir_test_{}_{count}", std::process::id());
+        let name = unused_name();
         let mut connection = connect_raw(&admin).await.expect("it answered a moment ago");
         let made = connection.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await;
         made.expect("the user of the test server may make databases");
@@ -94,6 +93,12 @@ impl TestDatabase {
     pub fn new_person(&self) -> String {
         format!("person-{}", self.people.fetch_add(1, Ordering::Relaxed))
     }
+}
+
+/// By chance: the number of a process comes again within one run of all tests, and what a killed one
+/// made may still be there.
+fn unused_name() -> String {
+    format!("weir_test_{:016x}", RandomState::new().build_hasher().finish())
 }
 
 /// The same server, another database.

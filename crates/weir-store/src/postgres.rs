@@ -223,21 +223,26 @@ const AUDIT_PAGE: usize = 500;
 
 type OwnerTransaction = Transaction<'static, Postgres>;
 
+// To begin may be to open a connection, with all that names, certificates and passwords need for it: tens of
+// kilobytes while it is waited for. They are in a box of their own, which goes as soon as it has begun, and not
+// in what a thousand sessions wait with (Q18, Q19).
+
 /// Begins a transaction that sees and writes the rows of `owner` alone.
 async fn begin_for_owner(pool: &PgPool, owner: &str) -> Result<OwnerTransaction, sqlx::Error> {
     // `of` has seen to it that there is nothing in the name that could end the text.
     let begin = AssertSqlSafe(format!("BEGIN; SET LOCAL weir.owner = '{owner}'"));
-    in_time(pool.begin_with(begin)).await
+    Box::pin(in_time(pool.begin_with(begin))).await
 }
 
 /// Begins a transaction of the installation itself.
 async fn begin_installation(pool: &PgPool, doing: &str) -> Result<OwnerTransaction, StoreError> {
     let begin = pool.begin_with("BEGIN; SET LOCAL weir.house = 'on'");
-    in_time(begin).await.map_err(|e| database_error(doing, &e))
+    Box::pin(in_time(begin)).await.map_err(|e| database_error(doing, &e))
 }
 
 impl PostgresStore {
     async fn begin_work(&self, doing: &str) -> Result<OwnerTransaction, StoreError> {
+        let _turn = self.shared.server.take_turn(doing).await?;
         begin_for_owner(&self.shared.server.pool, &self.owner)
             .await
             .map_err(|e| database_error(doing, &e))
@@ -592,7 +597,9 @@ impl Store for PostgresStore {
         let followers = self.shared.notices.followers_of_owner(&self.owner);
         let mut follower = followers.follow(session);
         loop {
-            if let Err(error) = followers.ask_once(async || self.ask_lengths().await).await {
+            // Boxed: who waits, waits with what stands in this future for as long as a browser listens.
+            let ask = async || Box::pin(self.ask_lengths()).await;
+            if let Err(error) = followers.ask_once(ask).await {
                 // Whoever reads next is told.
                 tracing::debug!(%error, "the lengths of journals cannot be read");
                 tokio::time::sleep(LOOK_AGAIN).await;

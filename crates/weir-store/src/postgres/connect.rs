@@ -5,10 +5,12 @@
 //! is refused.
 
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use weir_engine::ports::StoreError;
 
 use super::error::database_error;
@@ -96,6 +98,8 @@ impl Default for PostgresOptions {
 #[derive(Clone)]
 pub(super) struct DatabaseServer {
     pub(super) pool: PgPool,
+    /// As many as the pool has connections: who waits for one of them waits here, with little.
+    turns: Arc<Semaphore>,
     /// For heartbeat and listener alone: they must not wait for whoever is busy.
     pub(super) aside: PgPool,
     /// For signals alone, opened with the first: one connection, so that they stay in order and keep
@@ -158,7 +162,8 @@ pub(super) async fn connect_server(
     // What is announced is gone in a moment: no disk need wait for it.
     let signals = pool(1, "; SET synchronous_commit = off");
     let (pool, aside) = (pool(wanted.connections, ""), pool(ASIDE, ""));
-    let server = DatabaseServer { pool, aside, signals, options, becomes };
+    let turns = Arc::new(Semaphore::new(wanted.connections as usize));
+    let server = DatabaseServer { pool, turns, aside, signals, options, becomes };
     server.check_bound().await?;
     Ok(server)
 }
@@ -170,6 +175,18 @@ async fn connect_once(options: &PgConnectOptions) -> Result<PgConnection, StoreE
 }
 
 impl DatabaseServer {
+    /// The turn to ask the pool for a connection, to be kept until it gave one. A thousand sessions that
+    /// begin at once would each hold what opening a connection needs, where sixteen can be had (Q19).
+    ///
+    /// # Errors
+    /// It does not come, in the time in which the pool would have to give one.
+    pub(super) async fn take_turn(&self, doing: &str) -> Result<SemaphorePermit<'_>, StoreError> {
+        let turn = tokio::time::timeout(CONNECT_TIMEOUT, self.turns.acquire()).await;
+        // It is never closed.
+        let turn = turn.ok().and_then(Result::ok);
+        turn.ok_or_else(|| database_error(doing, &sqlx::Error::PoolTimedOut))
+    }
+
     /// A connection of its own that nothing but the server's answer bounds: for copies.
     pub(super) async fn connect_alone(&self) -> Result<PgConnection, StoreError> {
         connect_once(&self.options).await

@@ -27,6 +27,7 @@ pub(super) struct PostgresRecords {
 
 impl PostgresRecords {
     async fn begin_work(&self, doing: &str) -> Result<OwnerTransaction, StoreError> {
+        let _turn = self.shared.server.take_turn(doing).await?;
         begin_installation(&self.shared.server.pool, doing).await
     }
 

@@ -96,6 +96,7 @@ every_store! {
     z01_a_mark_outlives_its_session_and_a_person_takes_it_away
     g10_audit_lines_are_chained_over_all_sessions
     l14_pause_holds_and_is_announced
+    q18_whoever_waits_holds_little
     lists_are_filtered_and_newest_first
     search_finds_passages_with_all_words
     large_and_odd_contents_survive
@@ -575,6 +576,18 @@ async fn z01_a_mark_outlives_its_session_and_a_person_takes_it_away(store: &dyn 
     assert!(store.unmark_file("/home/ada/loom", "a.txt").await.expect("writable"));
     assert!(!store.unmark_file("/home/ada/loom", "a.txt").await.expect("writable"), "it is gone");
     assert_eq!(store.file_marks("/home/ada/loom").await.expect("readable"), []);
+}
+
+/// Ten thousand browsers wait with these at once, and what a future can come to hold it holds all the time.
+async fn q18_whoever_waits_holds_little(store: &dyn Store) {
+    let session = SessionId::new("one");
+    let waiting = [
+        size_of_val(&*store.facts_changed(&session, 0)),
+        size_of_val(&*store.journals_changed()),
+        size_of_val(&*store.mail_changed()),
+        size_of_val(&*store.pause_changed()),
+    ];
+    assert!(waiting.iter().all(|bytes| *bytes < 4_096), "{waiting:?} bytes");
 }
 
 async fn lists_are_filtered_and_newest_first(store: &dyn Store) {

@@ -381,6 +381,7 @@ impl SessionStart {
             writing: None,
             read: HashSet::new(),
             closing: false,
+            resting: false,
             behind: JoinSet::new(),
         });
         let (ended, task) = spawn_session_loop(loop_, lease);

@@ -212,8 +212,8 @@ impl SessionHandle {
         self.send_command(SessionCommand::Restored(restored)).await
     }
 
-    /// Stops the session if nothing of it is under way and nothing waits to be delivered; otherwise
-    /// it changes nothing. What is said to it in the same moment may come too late:
+    /// Stops the session if no run of it is on and nothing waits to be delivered, once what is under way
+    /// between runs is done; otherwise it changes nothing. What is said to it in the same moment may come too late:
     /// [`EngineError::Stopped`], and it is to be taken up again.
     pub async fn stop_if_idle(&self) {
         let _ = self.sender.send(LoopMessage::Rest).await;

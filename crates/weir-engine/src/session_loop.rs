@@ -70,6 +70,8 @@ pub(crate) struct SessionLoop {
     /// Letters that were acted on and may not be taken away yet.
     pub(crate) read: HashSet<u64>,
     pub(crate) closing: bool,
+    /// Somebody wants it who waits for what is under way between runs.
+    pub(crate) resting: bool,
     /// What is looked at before something that a letter says is accepted.
     pub(crate) submit: InputSubmission,
     /// What nothing waits for but the end of the session: looking for recipes in runs that are over, giving
@@ -203,10 +205,11 @@ impl SessionLoop {
         self.ledger.request_write();
     }
 
-    /// Closes what is at rest: others may want the session.
+    /// Closes what is at rest: others may want the session. A context that is being made shorter comes to its
+    /// end first; whoever says something meanwhile keeps the session here.
     fn close_if_idle(&mut self) {
-        let waits = self.session.run().is_some() || !self.session.queued_inputs().is_empty();
-        if !waits && self.session.todo().is_empty() {
+        self.resting = self.session.run().is_none() && self.session.queued_inputs().is_empty();
+        if self.resting && self.session.todo().is_empty() {
             self.begin_closing();
         }
     }
@@ -444,6 +447,9 @@ impl SessionLoop {
 
     /// Cancels what is no longer owed and starts what is not yet in flight.
     fn start_what_is_owed(&mut self) {
+        if self.resting && !self.closing {
+            self.close_if_idle();
+        }
         if self.closing {
             return;
         }

@@ -16,8 +16,11 @@ const SCRIPT: &str = "name: test\n\n\
     says: All three were read.\n";
 
 async fn served() -> (TestServer, Browser, String) {
-    let mut served =
-        TestServer::start(ServerSetup { script: SCRIPT, ..ServerSetup::default() }).await;
+    served_by(SCRIPT).await
+}
+
+async fn served_by(script: &str) -> (TestServer, Browser, String) {
+    let mut served = TestServer::start(ServerSetup { script, ..ServerSetup::default() }).await;
     for name in ["a.txt", "b.txt", "c.txt"] {
         let path = served.house.work().join(name);
         served.house.write(&path, &format!("{name}\n").repeat(60));
@@ -64,6 +67,25 @@ async fn x2_what_the_summary_keeps_is_said_over_http() {
     let (status, told) = admin.api("POST", &path, Some(body)).await;
     assert_eq!(status, 204, "{told}");
     assert_eq!(kept(&admin, &session, 2).await, "the names of the tables");
+}
+
+/// Whoever asks for the session is given it when that is done, not turned away after half a minute.
+#[tokio::test]
+async fn s7_settings_that_change_while_the_context_is_made_shorter_hold_afterwards() {
+    let slow = SCRIPT.replacen("\"a.txt\"}\n", "\"a.txt\"}\ndelay: 2s\n", 1);
+    let (_served, admin, session) = served_by(&slow).await;
+    let path = format!("/api/v1/sessions/{session}");
+    let (status, told) = admin.api("POST", &format!("{path}/condense"), None).await;
+    assert_eq!(status, 204, "{told}");
+    let wish = json!({ "thinking": "high" });
+    let (status, changed) = admin.api("PATCH", &path, Some(wish)).await;
+    assert_eq!(status, 200, "{changed}");
+    let facts = admin.facts(&session).await;
+    let last = facts.iter().rfind(|fact| fact["config"].is_object()).expect("settings");
+    assert_eq!(last["config"]["thinking"], "high", "{last}");
+    let place = |kind: &str| facts.iter().rposition(|fact| fact["kind"] == kind);
+    assert!(place("context.condensed").is_some(), "it was done: {facts:?}");
+    assert!(place("context.condensed") < place("session.configured"), "{facts:?}");
 }
 
 #[tokio::test]

@@ -109,7 +109,7 @@ fn run_is_on() -> ProblemDetails {
 }
 
 /// A moment in which the session changed hands again and again.
-fn session_unstable(id: &SessionId) -> ProblemDetails {
+pub(super) fn session_unstable(id: &SessionId) -> ProblemDetails {
     ProblemDetails::internal_failure(format!(
         "session {id} went down each time that it was taken up"
     ))

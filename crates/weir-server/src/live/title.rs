@@ -8,11 +8,14 @@ use serde::{Deserialize, Serialize};
 use weir_core::event::HelperAsked;
 use weir_core::ids::SessionId;
 use weir_core::input::SessionCommand;
+use weir_engine::engine::EngineError;
 use weir_engine::helper::HelperReply;
+use weir_engine::host::TAKE_UP_ATTEMPTS;
 use weir_engine::ports::{PutOutcome, RecordEntry};
 use weir_install::user_space::UserSpace;
 
 use super::fold;
+use super::tell::session_unstable;
 use super::{SessionKey, SessionLocation, SessionRequest};
 use crate::app::App;
 use crate::problem::{HandlerResult, ProblemDetails};
@@ -174,20 +177,27 @@ async fn name_chat(app: &App, space: &Arc<UserSpace>, id: &SessionId) -> Handler
 }
 
 /// Has the session count what its name used (R11), unless another program has it by now: the name is paid for,
-/// and would be asked for once more.
+/// and would be asked for once more. One that goes down in that moment is taken up again.
 ///
 /// # Errors
 /// The session cannot be opened, or does not keep it.
 async fn count_asked(request: SessionRequest<'_>, asked: HelperAsked) -> HandlerResult<()> {
-    match request.app.sessions.take_session(request).await? {
-        SessionLocation::Here(session) => {
-            Ok(session.handle().send_command(SessionCommand::Helped(asked)).await?)
-        }
-        SessionLocation::Elsewhere(holder) => {
-            tracing::warn!(session = %request.session, holder, "what a name used is not counted");
-            Ok(())
+    for _ in 0..TAKE_UP_ATTEMPTS {
+        let session = match request.app.sessions.take_session(request).await? {
+            SessionLocation::Here(session) => session,
+            SessionLocation::Elsewhere(holder) => {
+                tracing::warn!(session = %request.session, holder, "what a name used is not counted");
+                return Ok(());
+            }
+        };
+        match session.handle().send_command(SessionCommand::Helped(asked.clone())).await {
+            Err(EngineError::Stopped) => {
+                session.handle().wait_until_ended().await;
+            }
+            done => return Ok(done?),
         }
     }
+    Err(session_unstable(request.session))
 }
 
 #[cfg(test)]

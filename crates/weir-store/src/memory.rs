@@ -134,6 +134,17 @@ impl Default for MemoryStore {
     }
 }
 
+/// Refuses what a living owner has.
+fn refuse_held(session: &SessionId, head: &JournalHead) -> Result<(), StoreError> {
+    match head.owner.as_ref().filter(|holder| is_alive(holder)) {
+        Some(holder) => {
+            let (session, holder) = (session.clone(), describe_owner(holder));
+            Err(StoreError::Held { session, holder })
+        }
+        None => Ok(()),
+    }
+}
+
 #[async_trait]
 impl Store for MemoryStore {
     async fn acquire_lease(
@@ -153,12 +164,7 @@ impl Store for MemoryStore {
             snapshot: None,
             looks: BTreeMap::new(),
         });
-        if let Some(holder) = entry.head.owner.as_ref().filter(|holder| is_alive(holder)) {
-            return Err(StoreError::Held {
-                session: session.clone(),
-                holder: describe_owner(holder),
-            });
-        }
+        refuse_held(session, &entry.head)?;
         entry.head.epoch += 1;
         entry.head.owner = Some(owner.clone());
         Ok(Lease { session: session.clone(), epoch: entry.head.epoch })
@@ -171,6 +177,15 @@ impl Store for MemoryStore {
             session.head.owner = None;
         }
         Ok(())
+    }
+
+    async fn check_not_held(
+        &self,
+        session: &SessionId,
+        _owner: &LeaseOwner,
+    ) -> Result<(), StoreError> {
+        let inner = self.lock_state();
+        inner.sessions.get(session).map_or(Ok(()), |entry| refuse_held(session, &entry.head))
     }
 
     async fn append(&self, append: Append) -> Result<(), StoreError> {

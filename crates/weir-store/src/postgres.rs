@@ -331,6 +331,14 @@ impl Store for PostgresStore {
         lease::release_lease(self, lease).await
     }
 
+    async fn check_not_held(
+        &self,
+        session: &SessionId,
+        _owner: &LeaseOwner,
+    ) -> Result<(), StoreError> {
+        lease::check_not_held(self, session).await
+    }
+
     async fn append(&self, append: Append) -> Result<(), StoreError> {
         let (answer, answered) = oneshot::channel();
         self.appends.send(PgPendingAppend::new(append, answer)).map_err(|_| writer_gone())?;

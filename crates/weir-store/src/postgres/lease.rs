@@ -1,11 +1,12 @@
 //! Who writes a session (D2, D8): leases are taken, given back and lost; and how a session is deleted.
 
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::{PgConnection, PgRow};
 use weir_core::ids::SessionId;
 use weir_core::record::GENESIS;
 use weir_engine::ports::{Lease, LeaseOwner, StoreError};
 
 use super::PostgresStore;
+use super::holders::LeaseReplica;
 use super::rows::{escape_nul, execute_statement, fetch_rows, number_cell};
 use crate::owner::describe_owner;
 use crate::tables::sessions::read_owner;
@@ -17,9 +18,21 @@ const FIRST: &str = "INSERT INTO sessions (id, epoch, facts, last_hash) VALUES (
   ON CONFLICT (owner, id) DO NOTHING";
 
 /// Columns 1 to 4: who took it; 5 to 9: the process as which they took it.
-const HOLDER: &str = "SELECT s.epoch, s.owner_pid, s.owner_started, s.owner_host, s.owner_label,
-  h.machine, h.pid, h.started, h.host, h.until > clock_timestamp()
-  FROM sessions s LEFT JOIN holders h ON h.id = s.holder WHERE s.id = $1 FOR UPDATE OF s";
+macro_rules! holder_query {
+    ($lock:literal) => {
+        concat!(
+            "SELECT s.epoch, s.owner_pid, s.owner_started, s.owner_host, s.owner_label,
+             h.machine, h.pid, h.started, h.host, h.until > clock_timestamp()
+             FROM sessions s LEFT JOIN holders h ON h.id = s.holder WHERE s.id = $1",
+            $lock
+        )
+    };
+}
+
+const HOLDER: &str = holder_query!("");
+
+/// The same, for whoever takes it.
+const HOLDER_LOCKED: &str = holder_query!(" FOR UPDATE OF s");
 
 const TAKE: &str = "UPDATE sessions SET epoch = epoch + 1, holder = $2, owner_pid = $3,
   owner_started = $4, owner_host = $5, owner_label = $6 WHERE id = $1 RETURNING epoch";
@@ -37,14 +50,8 @@ pub(super) async fn acquire_lease(
     replica.check_beating(&mut work).await?;
     let id = escape_nul(session.as_str());
     execute_statement(&mut work, TAKING, sqlx::query(FIRST).bind(id.clone()).bind(GENESIS)).await?;
-    let rows = fetch_rows(&mut work, sqlx::query(HOLDER).bind(id.clone())).await?;
-    if let Some(row) = rows.first()
-        && let Some(holder) = read_owner(row, 1)?
-        && replica.is_owner_alive(&holder, row, 5)?
-        && !replica.owes_lease(session, number_cell(row, 0)?)
-    {
-        return Err(StoreError::Held { session: session.clone(), holder: describe_owner(&holder) });
-    }
+    let rows = fetch_rows(&mut work, sqlx::query(HOLDER_LOCKED).bind(id.clone())).await?;
+    refuse_held(replica, session, &rows)?;
     let query = sqlx::query(TAKE)
         .bind(id)
         .bind(replica.id.as_str())
@@ -57,6 +64,34 @@ pub(super) async fn acquire_lease(
     store.commit_work(TAKING, work).await?;
     replica.clear_owed_lease(session);
     Ok(Lease { session: session.clone(), epoch })
+}
+
+/// Only reads: of two who look at once none is told that the other has it.
+pub(super) async fn check_not_held(
+    store: &PostgresStore,
+    session: &SessionId,
+) -> Result<(), StoreError> {
+    let replica = &store.shared.replica;
+    let mut work = store.begin_among(TAKING).await?;
+    replica.check_beating(&mut work).await?;
+    let query = sqlx::query(HOLDER).bind(escape_nul(session.as_str()));
+    refuse_held(replica, session, &fetch_rows(&mut work, query).await?)
+}
+
+/// Refuses what a living owner has. `rows`: what is known of who has it.
+fn refuse_held(
+    replica: &LeaseReplica,
+    session: &SessionId,
+    rows: &[PgRow],
+) -> Result<(), StoreError> {
+    if let Some(row) = rows.first()
+        && let Some(holder) = read_owner(row, 1)?
+        && replica.is_owner_alive(&holder, row, 5)?
+        && !replica.owes_lease(session, number_cell(row, 0)?)
+    {
+        return Err(StoreError::Held { session: session.clone(), holder: describe_owner(&holder) });
+    }
+    Ok(())
 }
 
 pub(super) async fn release_lease(store: &PostgresStore, lease: &Lease) -> Result<(), StoreError> {

@@ -192,9 +192,11 @@ async fn d2_whoever_asks_for_a_lease_is_told_who_has_it(store: &dyn Store) {
     assert_eq!(told.to_string(), held.to_string());
     store.append(scribe.next(1)).await.expect("to ask took nothing away");
     store.release_lease(&scribe.lease).await.expect("given back");
-    for free in [&session, &SessionId::new("new")] {
+    // Each taking is counted: whoever takes it to look at it is told of as its holder meanwhile.
+    for (free, epoch) in [(&session, scribe.lease.epoch + 1), (&SessionId::new("new"), 1)] {
         store.check_not_held(free, &other).await.expect("nobody has it");
-        store.acquire_lease(free, &other).await.expect("it is still free");
+        let lease = store.acquire_lease(free, &other).await.expect("it is still free");
+        assert_eq!(lease.epoch, epoch, "to ask took nothing");
     }
     let gone = SessionId::new("gone");
     store.acquire_lease(&gone, &dead_owner("gone")).await.expect("free");

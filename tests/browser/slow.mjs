@@ -365,6 +365,47 @@ await test('s11_enter_before_a_draft_is_whole_sends_it_with_its_files', async ()
   holds(await count('paper.txt') > 0, 'the file went along');
 });
 
+await test('s11_files_of_a_draft_that_come_late_are_there_and_a_reload_meanwhile_loses_none', async () => {
+  await fresh();
+  await box().fill('With a paper');
+  await page.getByLabel('Attach files').setInputFiles(paper);
+  await keepsFiles(1);
+  // A busy disk: the database opens so many milliseconds late.
+  await page.addInitScript(() => {
+    const { open } = IDBFactory.prototype;
+    IDBFactory.prototype.open = function openLate(...wanted) {
+      const asked = {};
+      setTimeout(() => {
+        const real = open.apply(this, wanted);
+        for (const name of ['onsuccess', 'onerror', 'onupgradeneeded']) {
+          real[name] = (event) => {
+            [asked.result, asked.error] = [real.result, real.error];
+            asked[name]?.(event);
+          };
+        }
+      }, Number(sessionStorage.getItem('late') ?? 0));
+      return asked;
+    };
+  });
+  const late = (ms) => page.evaluate((ms) => sessionStorage.setItem('late', String(ms)), ms);
+  const reload = async (ms) => {
+    await late(ms);
+    await page.reload();
+    await scripted();
+    await until('the words are there', async () => (await box().inputValue()) === 'With a paper');
+  };
+  await reload(4000);
+  await chosen().getByText('paper.txt').waitFor();
+  await late(0);
+  await keepsFiles(1);
+  await reload(600_000);
+  await reload(0);
+  await chosen().getByText('paper.txt').waitFor();
+  same([await box().inputValue(), await chosen().count()], ['With a paper', 1], 'the draft');
+  await page.getByRole('button', { name: 'Remove paper.txt' }).click();
+  await box().fill('');
+});
+
 await test('s11_a_draft_of_one_person_is_not_shown_to_another_of_this_browser', async () => {
   await fresh();
   await box().fill('For me alone');

@@ -5,7 +5,7 @@
 // said: the server says a name once, however often it is sent.
 
 import { completion } from "./complete.js";
-import { draftOf, forgetOldFiles, keepFiles, keptFiles } from "./draft.js";
+import { draftOf, forgetOldFiles, keepFiles, keptFiles, soon } from "./draft.js";
 import { joined, showOutgoing, since, tryOf } from "./outgoing.js";
 import { trouble, upload } from "./send.js";
 
@@ -70,12 +70,14 @@ export function composer(chat, { sent, tell }) {
   // The message in the box, that on its way, and whether the page goes to the chat that began.
   let now = unsaid(), out = null, leaves = false;
   let attached = [], kept = Promise.resolve(), isRestored = false;
+  // The names under which files are kept that are not here yet: a reload meanwhile must find them.
+  let awaited = [];
   let returned = "", isComposing = false, isWanted = false;
 
   function keep() {
     const way = out && { name: out.name, first: out.first ?? tryOf(out), text: out.text };
-    const isEmpty = !text.value && !attached.length && !way;
-    draft.write(isEmpty ? null : { text: text.value, ...now, hasFiles: attached.length > 0, out: way });
+    const isEmpty = !text.value && !attached.length && !awaited.length && !way;
+    draft.write(isEmpty ? null : { text: text.value, ...now, hasFiles: attached.length > 0, awaited, out: way });
   }
 
   function grow() {
@@ -212,7 +214,7 @@ export function composer(chat, { sent, tell }) {
     draft = draftOf(new URL(to, location.href).pathname.split("/")[2]);
     old.write(null);
     keep();
-    await kept;
+    await soon(kept);
     location.assign(to);
   }
 
@@ -259,17 +261,31 @@ export function composer(chat, { sent, tell }) {
       if (known) now = unsaid(known.first, known.name);
       const words = joined(way?.text ?? "", found.text);
       const typed = text.value;
+      awaited = [...new Set([way?.name, hasFiles && found.name, ...(found.awaited ?? [])])].filter(Boolean);
       if (!typed.startsWith(words)) write(joined(words, typed), typed);
-      const names = [way?.name, hasFiles && found.name].filter(Boolean);
-      const all = (await Promise.all(names.map(keptFiles))).flat();
-      if (all.length) attach([...all, ...attached]);
-      if (found.isOwn && found.hasFiles && found.name !== now.name) keepFiles(found.name, []);
+      await soon(bringFiles(found, known));
       await settle();
     }
     isRestored = true;
     changed();
     forgetOldFiles();
     if (isWanted) send();
+  }
+
+  // The kept files of a draft. They may come when the box is in use already.
+  async function bringFiles(found, known) {
+    const all = await Promise.all(awaited.map(async (name) => {
+      const files = await keptFiles(name);
+      // `settle` sees to the message that is in the box when it is restored.
+      if (!isSaid(name) || (name === now.name && !isRestored)) return files;
+      return name === known?.name && known.first ? since({ text: "", files }, known.first).files : [];
+    }));
+    const files = all.flat();
+    awaited = [];
+    if (files.length) attach([...files, ...attached]);
+    else keep();
+    if (found.isOwn && found.hasFiles && found.name !== now.name) keepFiles(found.name, []);
+    if (files.length && isRestored) tell("The files of your draft are attached again.");
   }
 
   form.addEventListener("submit", (event) => {

@@ -48,21 +48,27 @@ function parse(kept) {
   return typeof draft?.text === "string" ? draft : null;
 }
 
-// Does something with the kept files. A browser that keeps none, or does not answer, does nothing.
+// Waits for what is done with files, as long as a person would: a busy disk may take longer.
+export function soon(done) {
+  return Promise.race([done, new Promise((resolve) => setTimeout(resolve, WAIT_MS))]);
+}
+
+// Does something with the kept files, however long it takes. A browser that keeps none does nothing.
 async function withFiles(act) {
+  let database;
   try {
-    return await Promise.race([
-      open().then((database) => new Promise((resolve, reject) => {
-        const turn = database.transaction(FILES, "readwrite");
-        let found;
-        turn.oncomplete = () => resolve(found?.result);
-        turn.onerror = turn.onabort = () => reject(turn.error);
-        found = act(turn.objectStore(FILES));
-      }).finally(() => database.close())),
-      new Promise((resolve) => setTimeout(resolve, WAIT_MS)),
-    ]);
+    database = await open();
+    return await new Promise((resolve, reject) => {
+      const turn = database.transaction(FILES, "readwrite");
+      let found;
+      turn.oncomplete = () => resolve(found?.result);
+      turn.onerror = turn.onabort = () => reject(turn.error);
+      found = act(turn.objectStore(FILES));
+    });
   } catch {
     return undefined;
+  } finally {
+    database?.close();
   }
 }
 

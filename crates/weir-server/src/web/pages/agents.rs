@@ -151,8 +151,8 @@ async fn show_agent(
         (render_history(&runs, now))
         (render_removal(&caller, &line.name))
     };
-    let assets: &[&str] = if runs.iter().any(|run| run.open) { &["pages/agents.js"] } else { &[] };
-    Ok(page_with(&caller, &line.name, HERE, assets, &body))
+    // A run may begin while the page is open.
+    Ok(page_with(&caller, &line.name, HERE, &["pages/agents.js"], &body))
 }
 
 fn render_actions(caller: &Caller, line: &AgentLine) -> Markup {

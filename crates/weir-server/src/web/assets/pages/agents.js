@@ -1,5 +1,8 @@
-// Scheduled agents: the next times while a schedule is typed, and a history that follows a run.
+// Scheduled agents: the next times while a schedule is typed, and a history that follows the runs.
 // Without it the form's own button shows the times, and reloading the page the history.
+
+import { moments } from "../frame.js";
+import { fragment } from "../html.js";
 
 const WAIT_MS = 350;
 const FOLLOW_MS = 3000;
@@ -65,25 +68,34 @@ function preview() {
   for (const name of names) preset.form.elements[name].addEventListener("input", later);
 }
 
-function follow() {
-  const runs = document.getElementById("runs");
-  if (!runs) return;
+// Only the history is made anew: what can be pressed beside it stays where it is.
+async function lookAtRuns(head) {
   const name = location.pathname.split("/")[2];
-  const states = () => [...runs.querySelectorAll(".badge")].map((one) => one.textContent).join();
-  const seen = states();
-  // A form that is sent, or a link that is followed, is not called back by a newer history.
-  let leaves = false;
-  addEventListener("beforeunload", () => (leaves = true));
-  const timer = setInterval(async () => {
-    const answer = await fetch(`/api/v1/agents/${name}/runs?limit=50`).catch(() => null);
-    if (!answer?.ok) return;
-    const told = await answer.json();
-    const now = told.items.map((run) => run.state.replaceAll("_", " ")).join();
-    if (now !== seen && !leaves) {
-      clearInterval(timer);
-      location.replace(location.pathname);
-    }
+  const answer = await fetch(`/api/v1/agents/${name}/runs?limit=50`);
+  if (!answer.ok) return;
+  const told = await answer.json();
+  const now = told.items.map((run) => run.state.replaceAll("_", " ")).join();
+  const seen = [...document.querySelectorAll("#runs .badge")].map((one) => one.textContent).join();
+  if (now === seen) return;
+  const page = await fetch(location.pathname, { redirect: "manual" });
+  if (!page.ok) return;
+  const runs = fragment(await page.text()).querySelector("#runs");
+  const old = head.nextElementSibling;
+  // Whoever is on a link of it by keyboard would lose the place.
+  if (!runs || old.contains(document.activeElement)) return;
+  moments(runs);
+  old.replaceWith(runs);
+}
+
+function follow() {
+  const head = document.getElementById("history");
+  if (!head) return;
+  // One look after the other: a late answer would show how it was before.
+  const later = () => setTimeout(async () => {
+    if (!document.hidden) await lookAtRuns(head).catch(() => {});
+    later();
   }, FOLLOW_MS);
+  later();
 }
 
 preview();

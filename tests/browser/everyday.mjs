@@ -208,6 +208,28 @@ await test('s7_a_link_into_a_long_chat_shows_its_place_at_once', async () => {
   const ids = await page.locator('#log > li').evaluateAll((all) => all.map((one) => one.id));
   await page.goto(`/chats/${long}?from=0`);
   same(ids, await page.locator('#log > li').evaluateAll((all) => all.map((one) => one.id)), 'the entries');
+  // Earlier ones that come late do not stand before those of a link that was followed meanwhile.
+  await page.goto(`/chats/${long}`);
+  await page.locator('html.scripted').waitFor({ state: 'attached' });
+  let free;
+  const held = new Promise((done) => { free = done; });
+  await page.route(/\/entries\?before=/, async (route) => {
+    const answer = await route.fetch();
+    await held;
+    await route.fulfill({ response: answer });
+  });
+  const late = page.waitForResponse(/\/entries\?before=/);
+  await page.locator('#older').click();
+  await page.evaluate(async (id) => {
+    location.hash = id;
+    while (!document.getElementById(id)) await new Promise((done) => setTimeout(done, 2));
+  }, early);
+  free();
+  await (await late).finished();
+  await new Promise((done) => setTimeout(done, 200));
+  const places = await page.locator('#log > li[id^="e"]').evaluateAll((all) => all.map((one) => Number(one.id.slice(1))));
+  same(places, [...places].sort((a, b) => a - b), 'the order of the entries');
+  await page.unroute(/\/entries\?before=/);
 });
 
 await test('s12_nothing_went_wrong_in_the_browser', async () => browser.clean());

@@ -223,7 +223,8 @@ function olderLeft(count) {
 async function older() {
   const first = log.querySelector("li.entry[id]");
   const told = first && (await entries({ before: first.id }));
-  if (!told) return;
+  // As where a gap is closed: pressed twice, or a link led elsewhere meanwhile.
+  if (!told || log.querySelector("li.entry[id]") !== first) return;
   const height = page.scrollHeight;
   log.prepend(told.parts);
   page.scrollTop += page.scrollHeight - height;

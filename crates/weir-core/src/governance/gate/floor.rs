@@ -269,6 +269,11 @@ pub(super) fn is_one_of(patterns: &[&str], name: &str) -> bool {
 
 /// Whether `text` is `pattern`, where a `*` at the end of the pattern stands for anything.
 fn matches_name_pattern(pattern: &str, text: &str) -> bool {
+    // Nearly all of them begin with another letter.
+    let first = pattern.bytes().next();
+    if first != text.bytes().next() && first != Some(b'*') {
+        return false;
+    }
     match pattern.strip_suffix('*') {
         Some(start) => text.starts_with(start),
         None => text == pattern,

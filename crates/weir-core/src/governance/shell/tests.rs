@@ -74,6 +74,19 @@ fn z3_no_frame_around_a_command_hides_which_program_runs() {
 }
 
 #[test]
+fn c3_a_program_is_named_without_its_folder() {
+    let named = |text: &str| {
+        let word = ShellWord { text: text.into(), ..ShellWord::default() };
+        head_name(&word).to_owned()
+    };
+    for (text, name) in
+        [("rm", "rm"), ("/bin/rm", "rm"), ("./é/ö", "ö"), ("a/", ""), ("/", ""), ("", "")]
+    {
+        assert_eq!(named(text), name, "{text}");
+    }
+}
+
+#[test]
 fn c3_command_lines_are_taken_apart() {
     let table: &[(&str, &[&str])] = &[
         ("", &[]),

@@ -138,7 +138,6 @@ impl PathsGate {
             });
             for word in targets.filter(|word| word.text.contains(".env")) {
                 let sensitive = resolve_word(rules, &command.cwd, &word.text)
-                    .into_iter()
                     .find(|at| is_environment_file(&at.path));
                 let Some(at) = sensitive else {
                     continue;

@@ -478,12 +478,12 @@ impl RuleSet {
     /// Whether a part only goes to a folder of the workspace.
     fn moves_inside(&self, cwd: &str, part: &CommandPart) -> bool {
         let [go, to] = part.words.as_slice() else { return false };
-        let resolved = resolve_word(self, cwd, &to.text);
+        let mut places = resolve_word(self, cwd, &to.text).peekable();
         go.text == "cd"
             && !to.expands
             && part.assignments.is_empty()
-            && !resolved.is_empty()
-            && resolved.iter().all(|at| at.inside)
+            && places.peek().is_some()
+            && places.all(|at| at.inside)
     }
 
     /// Whether a redirection's target certainly lies in the workspace, outside what is always
@@ -495,9 +495,9 @@ impl RuleSet {
         if moves && !target.text.starts_with('/') {
             return false;
         }
-        let resolved = resolve_word(self, cwd, &target.text);
-        !resolved.is_empty()
-            && resolved.iter().all(|at| {
+        let mut places = resolve_word(self, cwd, &target.text).peekable();
+        places.peek().is_some()
+            && places.all(|at| {
                 let below = self.context.below_added_folder(&at.path).unwrap_or(&at.path);
                 let first = below.split('/').next().unwrap_or("");
                 let name = below.rsplit('/').next().unwrap_or("");
@@ -644,14 +644,14 @@ fn begins_broadly<S: AsRef<str>>(words: &[ShellWord], prefix: &[S]) -> Option<us
 }
 
 /// The paths that a word of a command may name: itself, and what follows `=`, `@` or `:` in it.
-pub(crate) fn resolve_word(rules: &RuleSet, cwd: &str, word: &str) -> Vec<ResolvedWord> {
-    let mut texts = vec![word];
-    for mark in ['=', '@', ':'] {
-        if let Some((_, after)) = word.split_once(mark) {
-            texts.push(after);
-        }
-    }
-    texts.into_iter().filter_map(|text| resolve_path(rules, cwd, text)).collect()
+pub(crate) fn resolve_word(
+    rules: &RuleSet,
+    cwd: &str,
+    word: &str,
+) -> impl Iterator<Item = ResolvedWord> {
+    let behind = move |mark: char| word.split_once(mark).map(|(_, after)| after);
+    let texts = std::iter::once(word).chain(['=', '@', ':'].into_iter().filter_map(behind));
+    texts.filter_map(move |text| resolve_path(rules, cwd, text))
 }
 
 /// Where `text` leads, by its letters alone: no link is followed here.
@@ -661,52 +661,65 @@ pub(crate) fn resolve_path(rules: &RuleSet, cwd: &str, text: &str) -> Option<Res
     }
     let context = rules.context();
     let root = context.workspace.trim_end_matches('/');
-    let home = context.home.as_deref().unwrap_or("/~").trim_end_matches('/');
+    let home = context.home.as_deref().unwrap_or("/~");
     let after = |prefixes: &[&str]| {
         prefixes.iter().find_map(|prefix| {
             let rest = text.strip_prefix(prefix)?;
             (rest.is_empty() || rest.starts_with('/')).then_some(rest)
         })
     };
-    let absolute = if let Some(rest) = after(&["~", "$HOME", "${HOME}"]) {
-        format!("{home}{rest}")
+    let here = match cwd {
+        "" | "." => [root, ""],
+        cwd if cwd.starts_with('/') => [cwd, ""],
+        cwd => [root, cwd],
+    };
+    let ([above, folder], rest) = if let Some(rest) = after(&["~", "$HOME", "${HOME}"]) {
+        ([home, ""], rest)
     } else if let Some(rest) = after(&["$PWD", "${PWD}", "$(pwd)", "`pwd`"]) {
-        format!("{}{rest}", absolute_of(root, cwd))
+        (here, rest)
     } else if text.starts_with('/') {
-        text.to_string()
+        ([""; 2], text)
     } else if text.starts_with(['$', '`']) {
         return None;
     } else {
-        format!("{}/{text}", absolute_of(root, cwd))
+        (here, text)
     };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in absolute.split('/') {
+    let mut path = join_plainly([above, folder, rest]);
+    let below = path.strip_prefix(root).filter(|_| !root.is_empty());
+    if below.is_some_and(|below| below.is_empty() || below.starts_with('/')) {
+        path.drain(..path.len().min(root.len() + 1));
+        let path = if path.is_empty() { ".".to_owned() } else { path };
+        return Some(ResolvedWord { path, inside: true });
+    }
+    if context.below_added_folder(&path).is_some() {
+        return Some(ResolvedWord { path, inside: true });
+    }
+    let is_below = root.is_empty() && !text.starts_with(['/', '~', '$']);
+    if is_below && !climbs_above_start(text) {
+        return Some(ResolvedWord { path: path.trim_start_matches('/').to_string(), inside: true });
+    }
+    Some(ResolvedWord { path, inside: false })
+}
+
+/// The parts of these texts as one absolute path without `.`, `..` and doubled slashes. It is asked for each word of
+/// a command several times, and is one text from the beginning.
+fn join_plainly(texts: [&str; 3]) -> String {
+    let bytes: usize = texts.iter().map(|text| text.len() + 1).sum();
+    let mut path = String::with_capacity(bytes);
+    for part in texts.into_iter().flat_map(|text| text.split('/')) {
         match part {
             "" | "." => {}
-            ".." => {
-                parts.pop();
+            ".." => path.truncate(path.rfind('/').unwrap_or_default()),
+            part => {
+                path.push('/');
+                path.push_str(part);
             }
-            part => parts.push(part),
         }
     }
-    let path = format!("/{}", parts.join("/"));
-    let inside = match path.strip_prefix(root) {
-        Some("") => Some(".".to_string()),
-        Some(rest) => rest.strip_prefix('/').map(ToString::to_string),
-        None => None,
-    };
-    let is_added = context.below_added_folder(&path).is_some();
-    Some(match inside.filter(|_| !root.is_empty()) {
-        Some(path) => ResolvedWord { path, inside: true },
-        None if is_added => ResolvedWord { path, inside: true },
-        None if root.is_empty()
-            && !text.starts_with(['/', '~', '$'])
-            && !climbs_above_start(text) =>
-        {
-            ResolvedWord { path: path.trim_start_matches('/').to_string(), inside: true }
-        }
-        None => ResolvedWord { path, inside: false },
-    })
+    if path.is_empty() {
+        path.push('/');
+    }
+    path
 }
 
 /// Whether `..` leads above where it starts.
@@ -720,12 +733,4 @@ fn climbs_above_start(text: &str) -> bool {
         };
         depth < 0
     })
-}
-
-fn absolute_of(root: &str, cwd: &str) -> String {
-    match cwd {
-        "" | "." => root.to_string(),
-        cwd if cwd.starts_with('/') => cwd.trim_end_matches('/').to_string(),
-        cwd => format!("{root}/{cwd}"),
-    }
 }

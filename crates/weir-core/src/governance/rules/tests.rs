@@ -734,3 +734,40 @@ fn r7_an_added_folder_is_inside() {
     assert_eq!(rules.context().below_added_folder("/work/lib [1]/a/b"), Some("a/b"));
     assert_eq!(rules.without_added_folders().context().below_added_folder("/work/lib [1]/a"), None);
 }
+
+#[test]
+fn z3_a_word_leads_where_its_letters_say() {
+    let rules = set();
+    let leads =
+        |cwd: &str, text: &str| resolve_path(&rules, cwd, text).map(|at| (at.path, at.inside));
+    for (cwd, text, path) in [
+        (".", "a/./b//c/../d", "a/b/d"),
+        ("", ".", "."),
+        ("sub", "..", "."),
+        ("sub/x", "../../..", "/work"),
+        ("../other", "a", "/work/other/a"),
+        (".", "/work/ws/", "."),
+        (".", "/work/wsx", "/work/wsx"),
+        (".", "../../../../..", "/"),
+        ("/work/ws/sub/", "a", "sub/a"),
+        ("/tmp", "$PWD/../x", "/x"),
+        ("sub", "`pwd`", "sub"),
+        (".", "~/a/..", "/home/me"),
+        (".", "${HOME}", "/home/me"),
+        (".", "~you", "~you"),
+    ] {
+        let inside = !path.starts_with('/');
+        assert_eq!(leads(cwd, text), Some((path.to_owned(), inside)), "{cwd} {text}");
+    }
+    for text in ["", "a\nb", "$X/a", "`x`"] {
+        assert_eq!(leads(".", text), None, "{text:?}");
+    }
+    let named = resolve_word(&rules, ".", "if=a:/b").map(|at| at.path);
+    assert_eq!(named.collect::<Vec<_>>(), ["if=a:/b", "a:/b", "/b"]);
+    // Without a workspace nothing is told from what lies beside it, but what climbs.
+    let nowhere = RuleSet::new(RuleContext::default());
+    let leads = |text: &str| resolve_path(&nowhere, ".", text).map(|at| (at.path, at.inside));
+    assert_eq!(leads("a/../b"), Some(("b".to_owned(), true)));
+    assert_eq!(leads("../b"), Some(("/b".to_owned(), false)));
+    assert_eq!(leads("~/b"), Some(("/~/b".to_owned(), false)));
+}

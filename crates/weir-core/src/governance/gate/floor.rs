@@ -144,12 +144,12 @@ pub(super) struct FloorCommand<'a> {
     /// Nothing outside the workspace can be changed by it, whatever its words come to.
     pub(super) held_inside: bool,
     /// Folder in which each part of what it reaches runs, as far as `cd` tells; `None`: nobody knows.
-    folders: Vec<Option<String>>,
+    folders: Vec<Option<Cow<'a, str>>>,
     /// Where commands begin: number of the part, number of the word.
     heads: Vec<(usize, usize)>,
     /// Every path that a word or a redirection may name, the text of the word before it; looked up when
     /// somebody asks.
-    named: OnceCell<Vec<(String, String)>>,
+    named: OnceCell<Vec<(&'a str, String)>>,
     /// The command line without blanks; made when somebody asks.
     compact: OnceCell<String>,
 }
@@ -166,7 +166,7 @@ impl<'a> FloorCommand<'a> {
         rules: &'a RuleSet,
         read: &'a ReadCommand,
     ) -> FloorCommand<'a> {
-        let mut folder = Some(effect.cwd.clone());
+        let mut folder = Some(Cow::Borrowed(effect.cwd.as_str()));
         let mut folders = Vec::with_capacity(read.reach.parts.len());
         for part in &read.reach.parts {
             folders.push(folder.clone());
@@ -181,7 +181,7 @@ impl<'a> FloorCommand<'a> {
             folder = folder
                 .filter(|_| program.text != "popd" && to != "-")
                 .and_then(|from| resolve_path(rules, &from, &to))
-                .map(|at| at.path);
+                .map(|at| Cow::Owned(at.path));
         }
         let heads = read.reach.parts.iter().enumerate().flat_map(|(number, part)| {
             shell::commands_of(part).map(move |words| (number, part.words.len() - words.len()))
@@ -219,31 +219,33 @@ impl<'a> FloorCommand<'a> {
 
     /// Every path that a word or a redirection may name, the text of the word before it.
     pub(super) fn named_paths(&self) -> impl Iterator<Item = (&str, &str)> {
+        let (read, rules) = (self.read, self.rules);
         let named = self.named.get_or_init(|| {
-            let parts = self.parts();
-            parts.flat_map(|(folder, part)| find_named_paths(part, folder, self.rules)).collect()
+            let mut found = Vec::new();
+            for (part, folder) in read.reach.parts.iter().zip(&self.folders) {
+                push_named_paths(part, folder.as_deref(), rules, &mut found);
+            }
+            found
         });
-        named.iter().map(|(word, path)| (word.as_str(), path.as_str()))
+        named.iter().map(|(word, path)| (*word, path.as_str()))
     }
 }
 
-fn find_named_paths(
-    part: &CommandPart,
+fn push_named_paths<'a>(
+    part: &'a CommandPart,
     folder: Option<&str>,
     rules: &RuleSet,
-) -> Vec<(String, String)> {
+    found: &mut Vec<(&'a str, String)>,
+) {
     let targets = part.redirections.iter().filter(|r| r.is_file()).map(|r| &r.target);
-    let mut found = Vec::new();
     for word in part.words.iter().chain(targets) {
-        for at in resolve_word(rules, folder.unwrap_or("/?"), &word.text) {
-            found.push((word.text.clone(), at.path));
-        }
-        if word.text.contains(['/', '\\']) {
+        let text = word.text.as_str();
+        found.extend(resolve_word(rules, folder.unwrap_or("/?"), text).map(|at| (text, at.path)));
+        if text.contains(['/', '\\']) {
             // What cannot be resolved is compared by its letters.
-            found.push((word.text.clone(), format!("/{}", word.text)));
+            found.push((text, format!("/{text}")));
         }
     }
-    found
 }
 
 impl FloorRule {

@@ -4,6 +4,7 @@
 //! with their patterns compiled once. Rules decide about effects; which mode holds where no rule
 //! does is the business of the gate `rules`. Nothing here reads a file.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -119,8 +120,15 @@ impl RuleContext {
         let roots = roots.map(|root| root.trim_end_matches('/')).filter(|root| !root.is_empty());
         let roots: Vec<&str> = roots.collect();
         let written = |word: &ShellWord| {
-            let text = roots.iter().fold(word.text.clone(), |text, root| shorten_root(&text, root));
-            ShellWord { text, ..word.clone() }
+            // Most words name no whole path.
+            let mut text = Cow::Borrowed(word.text.as_str());
+            for root in &roots {
+                if text.contains(root) {
+                    text = Cow::Owned(shorten_root(&text, root));
+                }
+            }
+            let ShellWord { expands, splits, .. } = *word;
+            ShellWord { text: text.into_owned(), expands, splits }
         };
         words.iter().map(written).collect()
     }

@@ -397,8 +397,11 @@ impl<'a> Lexer<'a> {
                     self.at += 1;
                 }
                 _ => {
-                    word.text.push(next);
-                    self.bump();
+                    // All that is what it says, at once.
+                    let rest = &self.text[self.at..];
+                    let end = rest.bytes().position(is_sign).unwrap_or(rest.len());
+                    word.text.push_str(&rest[..end]);
+                    self.at += end;
                 }
             }
         }
@@ -617,6 +620,31 @@ impl<'a> Lexer<'a> {
         }
         if seen == 0 { None } else { char::from_u32(value) }
     }
+}
+
+/// Whether a word ends at this letter, or the shell may read it as more than it says.
+fn is_sign(byte: u8) -> bool {
+    matches!(
+        byte,
+        b' ' | b'\t'
+            | b'\n'
+            | b';'
+            | b'&'
+            | b'|'
+            | b'('
+            | b')'
+            | b'<'
+            | b'>'
+            | b'\''
+            | b'"'
+            | b'\\'
+            | b'$'
+            | b'`'
+            | b'*'
+            | b'?'
+            | b'['
+            | b'~'
+    )
 }
 
 /// A parameter that is a number and nothing else, whatever happened before.

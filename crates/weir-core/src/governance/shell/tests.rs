@@ -316,6 +316,29 @@ fn z10_wrappers_of_wrappers_are_seen_through_in_good_time() {
     }
 }
 
+/// What ends a word ends it wherever it stands, and every other letter stays one of it.
+#[test]
+fn c3_a_word_ends_at_a_sign_and_at_no_other_letter() {
+    for letter in (' '..='~').chain(['\t', '\n', 'é', '…', '🦀']) {
+        let found = parts(&format!("ab{letter}cd e"));
+        let expected: &[&str] = match letter {
+            ' ' | '\t' => &["ab|cd|e"],
+            '\n' | ';' | '&' | '|' => &["ab", "cd|e"],
+            '(' | ')' | '<' | '>' | '\'' | '"' | '`' | '$' | '=' => continue,
+            '\\' => &["abcd|e"],
+            '*' | '?' | '[' => {
+                assert_eq!(found, [format!("?ab{letter}cd|e")]);
+                continue;
+            }
+            _ => {
+                assert_eq!(found, [format!("ab{letter}cd|e")]);
+                continue;
+            }
+        };
+        assert_eq!(found, expected, "{letter:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn c3_the_lexer_is_total(text in "[ -~\\n\\t'\"`$(){}<>|&;\\\\é]{0,200}") {

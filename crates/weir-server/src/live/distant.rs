@@ -23,7 +23,8 @@ const TOLD_MAX: usize = 32;
 pub(super) struct RemoteStream {
     ear: Box<dyn SignalEar>,
     key: SessionKey,
-    seal: Option<(SignalLine, LineSeal)>,
+    /// Boxed: most who listen never hear anything this way, and a key with its tables is large (Q18).
+    seal: Option<Box<(SignalLine, LineSeal)>>,
     waiting: VecDeque<SignalChunk>,
     waiting_bytes: usize,
     streamed: StreamProgress,
@@ -66,11 +67,11 @@ impl RemoteStream {
     }
 
     fn open_parcel(&mut self, seals: &LineSeals, parcel: &SignalParcel) -> Option<SignalChunk> {
-        if self.seal.as_ref().is_none_or(|(line, _)| *line != parcel.line) {
+        if self.seal.as_deref().is_none_or(|(line, _)| *line != parcel.line) {
             let seal = seals.for_line(&self.key, &parcel.line).ok()?;
-            self.seal = Some((parcel.line.clone(), seal));
+            self.seal = Some(Box::new((parcel.line.clone(), seal)));
         }
-        let (_, seal) = self.seal.as_ref()?;
+        let (_, seal) = self.seal.as_deref()?;
         match seal.open_chunk(parcel.n, &parcel.body) {
             Ok(piece) => Some(piece),
             Err(_) if self.complained => None,
@@ -173,6 +174,12 @@ mod tests {
             r#"{{"turn":"t{turn}","attempt":1,"class":"overloaded","wait_ms":1,"message":""}}"#
         );
         Event::ModelRetried(serde_json::from_str::<ModelRetried>(&text).expect("a fact"))
+    }
+
+    #[test]
+    fn q18_who_listens_where_nothing_streams_holds_little() {
+        let bytes = size_of::<RemoteStream>();
+        assert!(bytes <= 256, "{bytes} bytes for each who listens");
     }
 
     #[test]

@@ -58,7 +58,7 @@ mod usage;
 pub use connect::PostgresOptions;
 
 use append::PgPendingAppend;
-use connect::DatabaseServer;
+use connect::{DatabaseServer, PoolTurns};
 use error::database_error;
 use holders::LeaseReplica;
 use notices::{NoticeHub, NoticeTopic, WireNotice};
@@ -94,7 +94,8 @@ struct StoreContext {
 pub struct PostgresStore {
     shared: Arc<StoreContext>,
     owner: Arc<str>,
-    appends: mpsc::UnboundedSender<PgPendingAppend>,
+    /// Boxed: a queue has room for tens of them from the first on, also of somebody who says nothing.
+    appends: mpsc::UnboundedSender<Box<PgPendingAppend>>,
     _writer: JoinSet<()>,
 }
 
@@ -150,6 +151,7 @@ impl PostgresStores {
         let mut writer = JoinSet::new();
         let pen = append::GroupWriter {
             pool: self.shared.server.pool.clone(),
+            turns: self.shared.server.writer_turns.clone(),
             notices: self.shared.notices.clone(),
             owner: owner.clone(),
         };
@@ -228,24 +230,35 @@ type OwnerTransaction = Transaction<'static, Postgres>;
 // in what a thousand sessions wait with (Q18, Q19).
 
 /// Begins a transaction that sees and writes the rows of `owner` alone.
-async fn begin_for_owner(pool: &PgPool, owner: &str) -> Result<OwnerTransaction, sqlx::Error> {
+async fn begin_for_owner(
+    pool: &PgPool,
+    turns: &PoolTurns,
+    owner: &str,
+) -> Result<OwnerTransaction, sqlx::Error> {
+    let _turn = turns.take_turn().await?;
     // `of` has seen to it that there is nothing in the name that could end the text.
     let begin = AssertSqlSafe(format!("BEGIN; SET LOCAL weir.owner = '{owner}'"));
     Box::pin(in_time(pool.begin_with(begin))).await
 }
 
-/// Begins a transaction of the installation itself.
+/// Begins a transaction of the installation itself, at once: the heart does not wait for its turn.
 async fn begin_installation(pool: &PgPool, doing: &str) -> Result<OwnerTransaction, StoreError> {
     let begin = pool.begin_with("BEGIN; SET LOCAL weir.house = 'on'");
     Box::pin(in_time(begin)).await.map_err(|e| database_error(doing, &e))
 }
 
+impl DatabaseServer {
+    /// The same in its turn, among all who work for somebody.
+    async fn begin_for_house(&self, doing: &str) -> Result<OwnerTransaction, StoreError> {
+        let _turn = self.turns.take_turn().await.map_err(|e| database_error(doing, &e))?;
+        begin_installation(&self.pool, doing).await
+    }
+}
+
 impl PostgresStore {
     async fn begin_work(&self, doing: &str) -> Result<OwnerTransaction, StoreError> {
-        let _turn = self.shared.server.take_turn(doing).await?;
-        begin_for_owner(&self.shared.server.pool, &self.owner)
-            .await
-            .map_err(|e| database_error(doing, &e))
+        let DatabaseServer { pool, turns, .. } = &self.shared.server;
+        begin_for_owner(pool, turns, &self.owner).await.map_err(|e| database_error(doing, &e))
     }
 
     /// A transaction that looks at the processes that live, too.
@@ -341,7 +354,8 @@ impl Store for PostgresStore {
 
     async fn append(&self, append: Append) -> Result<(), StoreError> {
         let (answer, answered) = oneshot::channel();
-        self.appends.send(PgPendingAppend::new(append, answer)).map_err(|_| writer_gone())?;
+        let pending = Box::new(PgPendingAppend::new(append, answer));
+        self.appends.send(pending).map_err(|_| writer_gone())?;
         answered.await.map_err(|_| writer_gone())?
     }
 

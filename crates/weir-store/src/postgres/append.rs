@@ -17,6 +17,7 @@ use weir_core::record::Record;
 use weir_engine::ports::{Append, IndexedText, SessionMeta, StoreError, session_of_usage};
 
 use super::begin_for_owner;
+use super::connect::PoolTurns;
 use super::error::{database_error, is_retryable};
 use super::notices::NoticeHub;
 use super::rows::{escape_nul, number_cell, read_cell, text_cell, tsvector_lexemes};
@@ -65,6 +66,7 @@ impl PgPendingAppend {
 /// What writes the appends of one owner.
 pub(super) struct GroupWriter {
     pub(super) pool: PgPool,
+    pub(super) turns: PoolTurns,
     pub(super) notices: Arc<NoticeHub>,
     pub(super) owner: Arc<str>,
 }
@@ -115,16 +117,20 @@ type AppendResults = Vec<Result<(), StoreError>>;
 
 impl GroupWriter {
     /// Writes what comes until nobody can send any more.
-    pub(super) async fn keep_writing(self, mut waiting: mpsc::UnboundedReceiver<PgPendingAppend>) {
+    pub(super) async fn keep_writing(
+        self,
+        mut waiting: mpsc::UnboundedReceiver<Box<PgPendingAppend>>,
+    ) {
         while let Some(first) = waiting.recv().await {
             let mut bytes = first.bytes;
-            let mut group = vec![first];
+            let mut group = vec![*first];
             while group.len() < GROUP_APPENDS && bytes < GROUP_BYTES {
                 let Ok(next) = waiting.try_recv() else { break };
                 bytes += next.bytes;
-                group.push(next);
+                group.push(*next);
             }
-            self.write_group(group).await;
+            // Boxed: there is one of these for each person, and most of them say nothing most of the time.
+            Box::pin(self.write_group(group)).await;
         }
     }
 
@@ -185,7 +191,7 @@ impl GroupWriter {
         group: &[PgPendingAppend],
         again: bool,
     ) -> Result<AppendResults, AttemptError> {
-        let mut work = begin_for_owner(&self.pool, &self.owner).await?;
+        let mut work = begin_for_owner(&self.pool, &self.turns, &self.owner).await?;
         let ground = read_group_state(&mut work, group).await?;
         let landed = if again {
             find_landed_appends(&mut work, group).await?
@@ -426,4 +432,20 @@ async fn write_blobs(work: &mut PgConnection, append: &Append) -> Result<(), Att
     );
     query.bind(escape_nul(append.lease.session.as_str())).bind(ids).execute(work).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that a task of this kind keeps as long as it lives.
+    fn future_bytes<A, B, F>(_task: impl Fn(A, B) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn q18_what_writes_for_somebody_who_says_nothing_holds_little() {
+        let bytes = future_bytes(GroupWriter::keep_writing);
+        assert!(bytes <= 1 << 10, "{bytes} bytes for each person");
+    }
 }

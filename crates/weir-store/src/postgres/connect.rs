@@ -94,12 +94,18 @@ impl Default for PostgresOptions {
     }
 }
 
+/// As many as a pool has connections: who waits for one of them waits here, with little.
+#[derive(Clone)]
+pub(super) struct PoolTurns(Arc<Semaphore>);
+
 /// What was found out about a database.
 #[derive(Clone)]
 pub(super) struct DatabaseServer {
     pub(super) pool: PgPool,
-    /// As many as the pool has connections: who waits for one of them waits here, with little.
-    turns: Arc<Semaphore>,
+    /// Who waits for one of its connections waits here.
+    pub(super) turns: PoolTurns,
+    /// Those of what writes journals, which does not stand behind all who read.
+    pub(super) writer_turns: PoolTurns,
     /// For heartbeat and listener alone: they must not wait for whoever is busy.
     pub(super) aside: PgPool,
     /// For signals alone, opened with the first: one connection, so that they stay in order and keep
@@ -162,8 +168,9 @@ pub(super) async fn connect_server(
     // What is announced is gone in a moment: no disk need wait for it.
     let signals = pool(1, "; SET synchronous_commit = off");
     let (pool, aside) = (pool(wanted.connections, ""), pool(ASIDE, ""));
-    let turns = Arc::new(Semaphore::new(wanted.connections as usize));
-    let server = DatabaseServer { pool, turns, aside, signals, options, becomes };
+    let turns = || PoolTurns::for_connections(wanted.connections);
+    let (turns, writer_turns) = (turns(), turns());
+    let server = DatabaseServer { pool, turns, writer_turns, aside, signals, options, becomes };
     server.check_bound().await?;
     Ok(server)
 }
@@ -174,19 +181,24 @@ async fn connect_once(options: &PgConnectOptions) -> Result<PgConnection, StoreE
         .map_err(|e| database_error(OPENING, &e))
 }
 
-impl DatabaseServer {
+impl PoolTurns {
+    fn for_connections(connections: u32) -> PoolTurns {
+        PoolTurns(Arc::new(Semaphore::new(connections as usize)))
+    }
+
     /// The turn to ask the pool for a connection, to be kept until it gave one. A thousand sessions that
     /// begin at once would each hold what opening a connection needs, where sixteen can be had (Q19).
     ///
     /// # Errors
     /// It does not come, in the time in which the pool would have to give one.
-    pub(super) async fn take_turn(&self, doing: &str) -> Result<SemaphorePermit<'_>, StoreError> {
-        let turn = tokio::time::timeout(CONNECT_TIMEOUT, self.turns.acquire()).await;
+    pub(super) async fn take_turn(&self) -> Result<SemaphorePermit<'_>, sqlx::Error> {
+        let turn = tokio::time::timeout(CONNECT_TIMEOUT, self.0.acquire()).await;
         // It is never closed.
-        let turn = turn.ok().and_then(Result::ok);
-        turn.ok_or_else(|| database_error(doing, &sqlx::Error::PoolTimedOut))
+        turn.ok().and_then(Result::ok).ok_or(sqlx::Error::PoolTimedOut)
     }
+}
 
+impl DatabaseServer {
     /// A connection of its own that nothing but the server's answer bounds: for copies.
     pub(super) async fn connect_alone(&self) -> Result<PgConnection, StoreError> {
         connect_once(&self.options).await

@@ -15,13 +15,13 @@ use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter};
 use weir_engine::ports::StoreError;
 
+use super::PostgresStore;
 use super::connect::{
     ASKS_FILL, ASKS_SCHEMA, DERIVED, DatabaseServer, INSTALLATION, OWNED, PostgresOptions,
     connect_server, schema_version,
 };
 use super::error::database_error;
 use super::rows::{execute_statement, fetch_rows, read_cell, text_cell};
-use super::{PostgresStore, begin_installation};
 use crate::filesystem::{io_error, private_file};
 
 const BACKING_UP: &str = "writing a backup of the PostgreSQL database";
@@ -60,7 +60,7 @@ fn is_copied(table: &str) -> bool {
 
 pub(super) async fn list_owners(server: &DatabaseServer) -> Result<Vec<String>, StoreError> {
     let doing = "listing who has anything in the database";
-    let mut work = begin_installation(&server.pool, doing).await?;
+    let mut work = server.begin_for_house(doing).await?;
     owners_in(&mut work).await
 }
 
@@ -72,7 +72,7 @@ async fn owners_in(work: &mut PgConnection) -> Result<Vec<String>, StoreError> {
 /// Notes that `owner` has a store here.
 pub(super) async fn note_owner(server: &DatabaseServer, owner: &str) -> Result<(), StoreError> {
     let doing = "opening the store of a person";
-    let mut work = begin_installation(&server.pool, doing).await?;
+    let mut work = server.begin_for_house(doing).await?;
     let query = sqlx::query("INSERT INTO owners (owner) VALUES ($1) ON CONFLICT DO NOTHING");
     execute_statement(&mut work, doing, query.bind(owner)).await?;
     work.commit().await.map_err(|e| database_error(doing, &e))

@@ -11,7 +11,7 @@ use weir_engine::ports::{PutOutcome, RecordEntry, Records, StoreError};
 use super::error::database_error;
 use super::notices::{NoticeTopic, announce_change};
 use super::rows::{escape_nul, execute_statement, in_time};
-use super::{OwnerTransaction, StoreContext, begin_installation};
+use super::{OwnerTransaction, StoreContext};
 use crate::sql::{SqlConnection, SqlStatement};
 use crate::tables::entries::{
     READING, WRITING, find_named, find_owned, purge_expired, put_entry, read_entry, remove_named,
@@ -27,8 +27,7 @@ pub(super) struct PostgresRecords {
 
 impl PostgresRecords {
     async fn begin_work(&self, doing: &str) -> Result<OwnerTransaction, StoreError> {
-        let _turn = self.shared.server.take_turn(doing).await?;
-        begin_installation(&self.shared.server.pool, doing).await
+        self.shared.server.begin_for_house(doing).await
     }
 
     async fn commit_and_announce(&self, mut work: OwnerTransaction) -> Result<(), StoreError> {

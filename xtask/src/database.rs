@@ -124,6 +124,8 @@ pub(crate) fn through(url: &str, proxy: &str, writer: &str) -> anyhow::Result<St
 pub(crate) fn ask(url: &str, sql: &str) -> anyhow::Result<String> {
     let output = Command::new("psql")
         .args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1"])
+        // Nobody is there to be asked for one: without it there is an error.
+        .arg("--no-password")
         .args(["--command", sql, "--dbname", url])
         .env("PGCONNECT_TIMEOUT", "20")
         .stdin(Stdio::null())

@@ -17,6 +17,19 @@ pub(crate) mod person;
 /// How it says where it listens.
 const LISTENING: &str = "listening on http://";
 
+/// What is waited for, `what` in words, within this time.
+///
+/// # Errors
+/// It does not come.
+pub(crate) async fn wait_at_most<T>(
+    time: Duration,
+    what: &str,
+    waited_for: impl Future<Output = T>,
+) -> anyhow::Result<T> {
+    let come = tokio::time::timeout(time, waited_for).await;
+    come.with_context(|| format!("{what}: waited for {} s in vain", time.as_secs()))
+}
+
 /// A server. Dropping it kills it.
 pub(crate) struct ServedProcess {
     child: Child,
@@ -118,5 +131,19 @@ impl ServedProcess {
     /// The kernel refuses.
     pub(crate) fn signal(&self, signal: Signal) -> anyhow::Result<()> {
         kill_process(Pid::from_child(&self.child), signal).context("sending a signal")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn s17_what_is_waited_for_in_vain_is_named() {
+        let waited = wait_at_most(Duration::from_millis(1), "GET /x", std::future::pending::<()>());
+        let error = waited.await.expect_err("it never comes");
+        assert_eq!(error.to_string(), "GET /x: waited for 0 s in vain");
+        let come = wait_at_most(Duration::from_secs(60), "GET /x", std::future::ready(1)).await;
+        assert_eq!(come.expect("it is there"), 1);
     }
 }

@@ -5,11 +5,18 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::TcpStream;
+
+use super::wait_at_most;
 
 /// The password of everybody here.
 pub(crate) const PASSWORD: &str = "a horse of another colour";
+
+/// An answer that did not come in this time never comes.
+const ANSWER_MAX: Duration = Duration::from_secs(120);
+/// A stream of events says four times in this time that it is there.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Somebody who is signed in. What they are known by holds at every server of the same database.
 #[derive(Debug, Clone)]
@@ -55,6 +62,16 @@ async fn request(
     headers: &str,
     body: Option<&Value>,
 ) -> anyhow::Result<Answer> {
+    let what = format!("{line} at {address}");
+    wait_at_most(ANSWER_MAX, &what, exchange(address, line, headers, body)).await?
+}
+
+async fn exchange(
+    address: &str,
+    line: &str,
+    headers: &str,
+    body: Option<&Value>,
+) -> anyhow::Result<Answer> {
     let mut socket = send(address, line, headers, body).await?;
     let mut bytes = Vec::new();
     socket.read_to_end(&mut bytes).await?;
@@ -73,6 +90,14 @@ async fn request(
     let cookies = field("set-cookie").filter_map(|line| line.split(';').next());
     let cookies = cookies.map(str::to_owned).collect();
     Ok(Answer { status: status(head)?, cookies, text: body.to_owned() })
+}
+
+/// The next line of a stream.
+async fn hear_line(
+    lines: &mut Lines<BufReader<TcpStream>>,
+    what: &str,
+) -> anyhow::Result<Option<String>> {
+    Ok(wait_at_most(SILENCE_MAX, what, lines.next_line()).await??)
 }
 
 fn status(head: &str) -> anyhow::Result<u16> {
@@ -186,11 +211,15 @@ impl Person {
         mut hear: impl FnMut(Value) -> bool,
     ) -> anyhow::Result<()> {
         let line = format!("GET /api/v1/sessions/{id}/events?after={after}");
-        let mut lines = BufReader::new(send(address, &line, &self.headers(), None).await?).lines();
-        let head = lines.next_line().await?.with_context(|| format!("{line}: no answer"))?;
+        let what = format!("{line} at {address}");
+        let headers = self.headers();
+        let sent = wait_at_most(SILENCE_MAX, &what, send(address, &line, &headers, None));
+        let mut lines = BufReader::new(sent.await??).lines();
+        let head = hear_line(&mut lines, &what).await?;
+        let head = head.with_context(|| format!("{what}: no answer"))?;
         let status = status(&head)?;
         let mut said = String::new();
-        while let Some(text) = lines.next_line().await? {
+        while let Some(text) = hear_line(&mut lines, &what).await? {
             if status != 200 {
                 said.push_str(&text);
                 continue;

@@ -1,15 +1,21 @@
 //! `weir serve` in the folders of a bench.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use anyhow::Context as _;
 
 use super::super::house::House;
 use super::super::used;
+use crate::served::ServedProcess;
 use crate::served::person::PASSWORD;
+
+/// One that does not listen in this time never does.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What all servers of a house said.
+const LOG: &str = "serve.log";
+/// Lines of it that stand in an error.
+const LINES_TOLD: usize = 20;
 
 /// What the server is set to: no quota may end the measurement.
 const CONFIG: &str = "\
@@ -27,7 +33,7 @@ max_iterations = 100000
 
 /// A server that runs. Dropping it kills it.
 pub(super) struct Served {
-    child: Child,
+    process: ServedProcess,
     /// `127.0.0.1:PORT`.
     pub(super) address: String,
 }
@@ -48,34 +54,23 @@ impl Served {
             command.args(["--database", database]);
         }
         command.env("ANTHROPIC_BASE_URL", format!("http://{model}"));
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-        let stderr = child.stderr.take().context("it was piped")?;
-        let mut served = Served { child, address: String::new() };
-        let mut lines = BufReader::new(stderr).lines();
-        let mut said = String::new();
-        for line in lines.by_ref() {
-            let line = line?;
-            if let Some(address) = line.split("listening on http://").nth(1) {
-                served.address = address.trim().to_owned();
-                break;
-            }
-            said.push_str(&line);
-            said.push('\n');
-        }
-        anyhow::ensure!(!served.address.is_empty(), "the server does not listen:\n{said}");
-        // The pipe is read to its end, so that it never fills.
-        std::thread::spawn(move || lines.for_each(drop));
-        Ok(served)
+        let mut process = ServedProcess::start(command, &house.at(LOG))?;
+        let address = process.wait_for_address(PATIENCE).with_context(|| last_said(house))?;
+        let address = address.with_context(|| {
+            let seconds = PATIENCE.as_secs();
+            format!("the server does not listen after {seconds} s; {}", last_said(house))
+        })?;
+        Ok(Served { process, address })
     }
 
     /// Bytes of memory that it has now.
     pub(super) fn memory(&self) -> anyhow::Result<f64> {
-        used::memory(self.child.id()).map(|(resident, _)| resident)
+        used::memory(self.process.id()).map(|(resident, _)| resident)
     }
 
     /// Processor time that it has used.
     pub(super) fn processor_time(&self) -> anyhow::Result<Duration> {
-        used::ticks_time(self.child.id())
+        used::ticks_time(self.process.id())
     }
 
     /// Ends at once (SIGKILL), and is there anew.
@@ -92,16 +87,14 @@ impl Served {
 
     /// SIGKILL.
     pub(super) fn kill(&mut self) -> anyhow::Result<()> {
-        self.child.kill()?;
-        self.child.wait()?;
-        Ok(())
+        self.process.kill().map(drop)
     }
 }
 
-impl Drop for Served {
-    fn drop(&mut self) {
-        // It may have been killed already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// The last that servers of this house said, for whoever waits for one of them in vain.
+pub(super) fn last_said(house: &House) -> String {
+    let said = fs::read_to_string(house.at(LOG)).unwrap_or_default();
+    let lines: Vec<&str> = said.lines().collect();
+    let first = lines.len().saturating_sub(LINES_TOLD);
+    format!("the last that servers said:\n{}", lines[first..].join("\n"))
 }

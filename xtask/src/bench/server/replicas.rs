@@ -5,28 +5,32 @@
 //! as between distant machines, and a server has sixteen connections. The model answers after a tenth of a second.
 //! So servers that share nothing but the database carry more together, and the processors of this machine, on
 //! which everything runs, need not grow. Where they are the limit nevertheless, it is said and nothing is judged.
+//!
+//! It takes some minutes, most of them on the way to the database; how far it is is told on the way.
 
 use std::fs;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
-use futures::stream::{self, StreamExt as _};
-use serde_json::json;
+use anyhow::{Context as _, ensure};
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::super::figures::Row;
 use super::super::house::House;
 use super::super::model::{Model, Reply, Script};
-use super::served::Served;
+use super::served::{Served, last_said};
 use crate::database::own::{OwnServer, ServerSyncs};
 use crate::database::{self, Database};
 use crate::served::person::Person;
+use crate::served::wait_at_most;
 
 /// Most servers at once.
 const SERVERS_MAX: usize = 3;
@@ -37,11 +41,17 @@ const SESSIONS_OF_ONE: usize = 20;
 const WAY: Duration = Duration::from_millis(10);
 /// How long the model thinks.
 const THINKS: Duration = Duration::from_millis(100);
-/// Until what is measured is the load and not its beginning, and how long that is.
-const WARM_UP: Duration = Duration::from_secs(10);
+/// In this time all begin, one after the other: where all began at once, all would be answered at once, and
+/// what is counted would be whole rounds of them. About as long as one server takes for a turn of each.
+const WARM_UP: Duration = Duration::from_secs(15);
+/// How long what is finished is counted.
 const MEASURED: Duration = Duration::from_secs(30);
-/// Requests under way at once while sessions are opened.
-const AT_ONCE: usize = 8;
+/// Requests under way at once at each server while sessions are opened: as many as it has connections.
+const AT_ONCE: usize = 16;
+/// How long signing in and opening all sessions may take: each goes to the database and back many times.
+const OPENING_MAX: Duration = Duration::from_secs(240);
+/// How long a turn may take.
+const TURN_MAX: Duration = Duration::from_secs(120);
 /// What more servers have to finish, against one.
 const TARGETS: [(usize, f64); 2] = [(2, 1.5), (3, 2.0)];
 /// From this share of the processors on these are the limit, in per cent.
@@ -78,10 +88,19 @@ pub(in crate::bench) fn rows(house: &House) -> anyhow::Result<Vec<Row>> {
         let proxy = DistantDatabase::start(&database).await?;
         let mut measured = Vec::new();
         for servers in 1..=SERVERS_MAX {
-            measured.push(throughput(house, &model, &proxy.url, servers).await?);
+            let one = throughput(house, &model, &proxy.url, servers).await;
+            let one = one.with_context(|| format!("servers: {servers}; {}", last_said(house)))?;
+            // There are minutes between them.
+            tell(servers, &format!("{:.1} turns a second", one.finished))?;
+            measured.push(one);
         }
         Ok(told(&measured))
     })
+}
+
+/// Says how far it is, where it is in nobody's way.
+fn tell(servers: usize, what: &str) -> anyhow::Result<()> {
+    Ok(writeln!(std::io::stderr(), "S17: servers: {servers}: {what}")?)
 }
 
 fn told(measured: &[Throughput]) -> Vec<Row> {
@@ -119,24 +138,47 @@ async fn throughput(
         served.push(Served::start(house, url.trim_start_matches("http://"), Some(database))?);
     }
     let addresses: Vec<String> = served.iter().map(|one| one.address.clone()).collect();
-    let sessions = open_sessions(&addresses).await?;
+    let began = Instant::now();
+    let opening = open_sessions(&addresses);
+    let sessions = wait_at_most(OPENING_MAX, "opening all sessions", opening).await??;
+    tell(servers, &format!("all sessions are open after {} s", began.elapsed().as_secs()))?;
     let finished = Arc::new(AtomicUsize::new(0));
     let until = Instant::now() + WARM_UP + MEASURED;
-    let at_work: Vec<JoinHandle<anyhow::Result<()>>> = sessions
-        .into_iter()
-        .map(|session| tokio::spawn(session.keep_busy(until, Arc::clone(&finished))))
-        .collect();
-    tokio::time::sleep(WARM_UP).await;
+    let mut at_work = JoinSet::new();
+    let load = sessions.len() as f64;
+    for (number, session) in sessions.into_iter().enumerate() {
+        let (finished, begins) = (Arc::clone(&finished), WARM_UP.mul_f64(number as f64 / load));
+        at_work.spawn(async move {
+            tokio::time::sleep(begins).await;
+            session.keep_busy(until, finished).await
+        });
+    }
+    let_work(&mut at_work, WARM_UP).await?;
     let (before, used, began) = (finished.load(Ordering::SeqCst), ticks()?, Instant::now());
-    tokio::time::sleep(MEASURED).await;
+    let_work(&mut at_work, MEASURED).await?;
     let done = finished.load(Ordering::SeqCst) - before;
     let (took, now) = (began.elapsed(), ticks()?);
-    for one in at_work {
-        one.await??;
+    // Each ends with the turn that it is at, which is bounded.
+    while let Some(ended) = at_work.join_next().await {
+        ended??;
     }
     let all = (now.all - used.all).max(1.0);
     let busy = 100.0 * (1.0 - (now.idle - used.idle) / all);
     Ok(Throughput { servers, finished: done as f64 / took.as_secs_f64(), busy })
+}
+
+/// Lets all work for so long.
+///
+/// # Errors
+/// What one of them met, at once.
+async fn let_work(at_work: &mut JoinSet<anyhow::Result<()>>, time: Duration) -> anyhow::Result<()> {
+    let until = tokio::time::Instant::now() + time;
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep_until(until) => return Ok(()),
+            Some(ended) = at_work.join_next() => ended??,
+        }
+    }
 }
 
 /// Where a session is worked with.
@@ -149,17 +191,32 @@ struct BusySession {
 impl BusySession {
     /// Says something, hears the answer, and says something again.
     async fn keep_busy(self, until: Instant, finished: Arc<AtomicUsize>) -> anyhow::Result<()> {
-        let BusySession { person, address, id } = self;
-        let mut after: u64 = 0;
+        let what = format!("a turn of session {} at {}", self.id, self.address);
+        let mut last = json!({ "seq": 0 });
         while Instant::now() < until {
-            person.say(&address, &id, "on").await?;
-            let heard = person.follow(&address, &id, after, |event| {
-                after = after.max(event["seq"].as_u64().unwrap_or(0));
-                event["kind"] != "run.finished"
-            });
-            heard.await?;
+            let turn = wait_at_most(TURN_MAX, &what, self.take_turn(&mut last)).await;
+            turn.with_context(|| format!("the last fact: {last}"))??;
             finished.fetch_add(1, Ordering::SeqCst);
         }
+        Ok(())
+    }
+
+    /// Says something, and hears what comes behind the fact `last` until the run has ended.
+    async fn take_turn(&self, last: &mut Value) -> anyhow::Result<()> {
+        self.person.say(&self.address, &self.id, "on").await?;
+        let after = last["seq"].as_u64().unwrap_or(0);
+        let (mut is_over, mut newest) = (false, Value::Null);
+        let heard = self.person.follow(&self.address, &self.id, after, |event| {
+            is_over = event["kind"] == "run.finished";
+            // What streams has no place in the journal.
+            if event["seq"].is_u64() {
+                last.clone_from(&event);
+            }
+            newest = event;
+            !is_over
+        });
+        heard.await.with_context(|| format!("session {} at {}", self.id, self.address))?;
+        ensure!(is_over, "session {}: the server ended its events behind {newest}", self.id);
         Ok(())
     }
 }
@@ -168,14 +225,18 @@ impl BusySession {
 async fn open_sessions(addresses: &[String]) -> anyhow::Result<Vec<BusySession>> {
     let first = addresses.first().context("there is a server")?;
     let admin = Person::sign_in(first, "admin").await?;
-    let mut people = Vec::new();
-    for number in 0..PEOPLE {
-        // At every further number of servers they are there already.
-        let name = format!("p{number}of{}", addresses.len());
-        admin.make_person(first, &name).await?;
-        people.push(Arc::new(Person::sign_in(first, &name).await?));
+    // At every further number of servers those of before are there already.
+    let names: Vec<String> =
+        (0..PEOPLE).map(|number| format!("p{number}of{}", addresses.len())).collect();
+    for name in &names {
+        admin.make_person(first, name).await?;
     }
-    let opened = stream::iter(0..PEOPLE * SESSIONS_OF_ONE)
+    let people: Vec<Arc<Person>> = stream::iter(names)
+        .map(|name| async move { Person::sign_in(first, &name).await.map(Arc::new) })
+        .buffered(PEOPLE)
+        .try_collect()
+        .await?;
+    stream::iter(0..PEOPLE * SESSIONS_OF_ONE)
         .map(|number| {
             let person = Arc::clone(&people[number / SESSIONS_OF_ONE]);
             let address = addresses[number % addresses.len()].clone();
@@ -184,10 +245,9 @@ async fn open_sessions(addresses: &[String]) -> anyhow::Result<Vec<BusySession>>
                 anyhow::Ok(BusySession { person, address, id })
             }
         })
-        .buffered(AT_ONCE)
-        .collect::<Vec<_>>()
-        .await;
-    opened.into_iter().collect()
+        .buffered(AT_ONCE * addresses.len())
+        .try_collect()
+        .await
 }
 
 /// What all processors did since the machine began, in ticks.
@@ -281,6 +341,16 @@ mod tests {
             judged(&[of(1, 60.0, 40.0), of(2, 66.0, 50.0), of(3, 130.0, 80.0)]),
             [false, true]
         );
+    }
+
+    #[tokio::test]
+    async fn s17_what_one_session_meets_ends_the_measurement_at_once() {
+        let mut at_work: JoinSet<anyhow::Result<()>> = JoinSet::new();
+        at_work.spawn(std::future::ready(Ok(())));
+        at_work.spawn(std::future::ready(Err(anyhow::anyhow!("refused"))));
+        let worked = let_work(&mut at_work, Duration::from_secs(600)).await;
+        assert_eq!(worked.expect_err("one of them failed").to_string(), "refused");
+        let_work(&mut at_work, Duration::ZERO).await.expect("the others go on");
     }
 
     #[test]

@@ -40,7 +40,8 @@ const REPORT_WAIT: Duration = Duration::from_secs(2);
 const PIPE_BYTES: usize = 256 << 10;
 
 /// The hidden subcommand. Call it before anything else in `main`: it needs no runtime, no
-/// configuration and no arguments but the ones the engine gave, and each command waits for it.
+/// configuration and no arguments but the ones the engine gave, and each command waits for it. What
+/// whoever started the engine left open is closed.
 pub fn supervise_main() -> ExitCode {
     match run_supervisor() {
         Ok(()) => ExitCode::SUCCESS,
@@ -53,7 +54,7 @@ pub fn supervise_main() -> ExitCode {
 }
 
 fn run_supervisor() -> Result<(), String> {
-    let inherited = inherited::inherited_descriptors();
+    let still_open = inherited::close_inherited_descriptors();
     let record = std::env::args_os().next_back().map(PathBuf::from).unwrap_or_default();
     let record = CommandRecord::in_folder(record);
     let control = control_socket()?;
@@ -93,7 +94,7 @@ fn run_supervisor() -> Result<(), String> {
             );
         }
     }
-    let ending = match start_command(&control, &record, &order, &inherited) {
+    let ending = match start_command(&control, &record, &order, &still_open) {
         Ok(watch) => {
             // An engine that died meanwhile is noticed by the watch.
             let _ = send_report(&control, &SupervisorReport::Started);
@@ -139,7 +140,7 @@ fn start_command<'a>(
     control: &'a UnixStream,
     record: &CommandRecord,
     order: &'a SupervisorOrder,
-    inherited: &[u32],
+    still_open: &[u32],
 ) -> Result<CommandWatch<'a>, String> {
     let request = &order.request;
     let file = record.create_output().map_err(|error| format!("its output file: {error}"))?;
@@ -149,7 +150,7 @@ fn start_command<'a>(
     let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE_BYTES);
     let began = Instant::now();
     let SpawnedCommand { pid, words, held } =
-        spawn::spawn_command(SpawnRequest { request, record, inherited }, input)?;
+        spawn::spawn_command(SpawnRequest { request, record, still_open }, input)?;
     // From here on only the command holds the reading end of its standard input.
     if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stderr(&null);

@@ -97,13 +97,13 @@ impl Drop for HeldResources {
 pub(super) struct SpawnRequest<'a> {
     pub(super) request: &'a CommandRequest,
     pub(super) record: &'a CommandRecord,
-    /// Open in this process, and not to be open in the command.
-    pub(super) inherited: &'a [u32],
+    /// Open in this process, where nothing could close it, and not to be open in the command.
+    pub(super) still_open: &'a [u32],
 }
 
 impl SpawnRequest<'_> {
     fn shell_words(&self) -> Vec<OsString> {
-        let words = shell_words(tier::shell_path(), &self.request.command, self.inherited);
+        let words = shell_words(tier::shell_path(), &self.request.command, self.still_open);
         match self.request.terminal {
             true => words_in_terminal(words),
             false => words,

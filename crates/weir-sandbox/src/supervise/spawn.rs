@@ -45,6 +45,9 @@ const BUILD_PATIENCE: Duration = Duration::from_secs(20);
 /// Processes of one command where nothing else is set, in namespaces that count by themselves.
 const PROCESSES_MAX: u64 = 4096;
 
+/// The list of hidden files for git, in the temporary folder of a command.
+const GIT_IGNORE: &str = "git-ignore";
+
 /// What may be said before the command starts.
 const SAID_BYTES_MAX: usize = 16 << 10;
 
@@ -83,6 +86,11 @@ impl Drop for HeldResources {
         /// A tree can be made so deep that walking it needs more than a thread usually has.
         const STACK_BYTES: usize = 256 << 20;
         if let Some(tmp) = self.tmp.take() {
+            // Most commands leave nothing there beside what they were given: the engine waits until it is gone.
+            let _ = fs::remove_file(tmp.join(GIT_IGNORE));
+            if fs::remove_dir(&tmp).is_ok() {
+                return;
+            }
             let removed = std::thread::Builder::new()
                 .stack_size(STACK_BYTES)
                 .spawn(move || fs::remove_dir_all(tmp).is_ok());
@@ -207,7 +215,7 @@ fn ignore_hidden_files(
     let Some(list) = history::ignore_list(places, &config.join("ignore"), &settings) else {
         return Ok(());
     };
-    let path = tmp.join("git-ignore");
+    let path = tmp.join(GIT_IGNORE);
     fs::write(&path, list)?;
     command.env("GIT_CONFIG_COUNT", "1");
     command.env("GIT_CONFIG_KEY_0", "core.excludesFile").env("GIT_CONFIG_VALUE_0", path);

@@ -297,13 +297,14 @@ fn brief_item_text(seq: Seq, heading: &str, parts: &[TranscriptPart], limit: usi
 }
 
 fn push_indented_lines(text: &mut String, mark: &str, shown: &str, limit: usize) {
-    let lines = shown.lines().count();
-    for line in shown.lines().take(limit) {
+    let mut lines = shown.lines();
+    for line in lines.by_ref().take(limit) {
         text.push_str("\n    ");
         text.push_str(mark);
         push_visible_text(text, line);
     }
-    if lines > limit {
-        text.push_str(&format!("\n    … ({} more lines)", lines - limit));
+    let left = lines.count();
+    if left > 0 {
+        text.push_str(&format!("\n    … ({left} more lines)"));
     }
 }

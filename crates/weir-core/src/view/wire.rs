@@ -28,7 +28,15 @@ pub fn fact_json(session: &SessionId, seq: Seq, ts: Timestamp, event: &Event) ->
 /// The same as text.
 pub fn fact_text(session: &SessionId, seq: Seq, ts: Timestamp, event: &Event) -> String {
     let payload = event.payload();
-    line_text(&WireFact { session, seq, ts, event }.as_line(&payload), payload.len())
+    let (kind, fields) = (event.kind(), RawFields::default());
+    let mut text = line_text(&FactLine { session, seq, ts, kind, fields }, payload.len());
+    // No kind has a field that an envelope has, so its fields follow as they were just written.
+    if let Some(fields) = payload.strip_prefix('{').filter(|fields| *fields != "}") {
+        text.pop();
+        text.push(',');
+        text.push_str(fields);
+    }
+    text
 }
 
 /// A fact that is written as its one object, alone or as a part of another. Its fields are taken over as the
@@ -283,6 +291,56 @@ mod tests {
             let line = FactLine { session: &session, seq, ts, kind, fields };
             let text = line_text(&line, payload.len());
             prop_assert_eq!(text, Value::Object(tree).to_string());
+        }
+    }
+
+    #[test]
+    fn c6_the_text_of_a_fact_is_that_of_its_tree() {
+        let (session, ts) = (SessionId::new("s\"1"), Timestamp(1));
+        let finished = json!({
+            "call": "c1", "tool": "t", "ok": true, "summary": "\"é\" \\ \n", "result": [],
+            "confirmed": false, "bytes": 0, "duration_ms": 0, "news": [],
+        });
+        for (kind, fields) in
+            [("call.started", json!({ "call": "c1" })), ("call.finished", finished)]
+        {
+            let event = Event::from_payload(kind, &fields.to_string()).expect("a fact");
+            let tree = fact_json(&session, 7, ts, &event).to_string();
+            assert_eq!(fact_text(&session, 7, ts, &event), tree);
+            let alone = WireFact { session: &session, seq: 7, ts, event: &event };
+            assert_eq!(serde_json::to_string(&alone).expect("a line"), tree);
+        }
+    }
+
+    /// All names that an object of this schema may have.
+    fn collect_names(schema: &Value, whole: &Value, found: &mut Vec<String>) {
+        assert!(
+            !matches!(
+                schema.get("additionalProperties"),
+                Some(Value::Bool(true) | Value::Object(_))
+            ),
+            "any name: {schema}"
+        );
+        if let Some(of) = schema["$ref"].as_str() {
+            let of = whole.pointer(of.trim_start_matches('#')).expect("a definition");
+            collect_names(of, whole, found);
+        }
+        let parts = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|of| schema[of].as_array());
+        parts.flatten().for_each(|part| collect_names(part, whole, found));
+        found.extend(schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned());
+    }
+
+    #[test]
+    fn c6_no_fact_has_a_field_that_its_envelope_has() {
+        let whole = output_schema();
+        let lines = whole["oneOf"].as_array().expect("a list");
+        let facts: Vec<&Value> = lines.iter().filter(|line| line["allOf"].is_array()).collect();
+        assert!(facts.len() > 50, "{}", facts.len());
+        for fact in facts {
+            let mut names = Vec::new();
+            collect_names(&fact["allOf"][0], &whole, &mut names);
+            let is_own = |name: &String| !ENVELOPE_NAMES.contains(&name.as_str());
+            assert!(names.iter().all(is_own), "{}: {names:?}", fact["properties"]["kind"]);
         }
     }
 

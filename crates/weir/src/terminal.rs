@@ -44,9 +44,11 @@ pub(crate) fn out_line(text: &str) -> anyhow::Result<()> {
     }
     let mut stdout = io::stdout().lock();
     let text = &*safe_for(&stdout, text);
-    stdout.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        stdout.write_all(b"\n")?;
+    if text.ends_with('\n') {
+        stdout.write_all(text.as_bytes())?;
+    } else {
+        // In one piece: a line break behind a long text would be a write, and wake who reads, of its own.
+        stdout.write_all([text, "\n"].concat().as_bytes())?;
     }
     stdout.flush()?;
     Ok(())

@@ -287,6 +287,7 @@ fn g7_on_a_full_disk_the_command_does_not_run_and_says_why() {
     assert!(kind(&events, "checkpoint.taken").is_empty(), "{events:?}");
     assert!(kind(&events, "call.started").is_empty(), "{events:?}");
     let finished = kind(&events, "call.finished");
+    assert_eq!(finished.len(), 1, "{events:?} {output:?}");
     let text = finished[0]["result"].to_string();
     assert!(text.contains("could not be saved first"), "{text}");
     assert!(text.contains("No space left on device"), "{text}");

@@ -21,6 +21,7 @@ use crate::terminal::{
     TerminalOptions, TerminalSignal,
 };
 use crate::text::clean::{clean_line, clean_text};
+use crate::text::code::end_code_thread;
 use crate::text::theme::Theme;
 use crate::words::one_line;
 use clock::FaceClock;
@@ -331,7 +332,7 @@ impl FaceLoop {
             }
         }
         if self.app.is_at_rest() {
-            weir_highlight::forget_languages();
+            end_code_thread();
         }
         self.pace.mark_painted(Instant::now());
         if self.terminal.is_behind() || self.app.is_dirty() {

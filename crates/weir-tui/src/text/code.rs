@@ -1,12 +1,17 @@
-//! Code, in colours: what each word is says `weir_highlight`.
+//! Code, in colours: what each word is says `weir_highlight`, on a thread of its own (`thread`).
 //!
 //! What is too long has one colour. Not here: where code stands and how it is broken (`markdown`).
 
 use ratatui::text::{Line, Span};
-use weir_highlight::{CodeHighlighter, CodeSpan};
+use weir_highlight::CodeSpan;
 
 use super::clean::clean_text;
 use super::theme::Theme;
+
+mod thread;
+
+use thread::CodeBlock;
+pub(crate) use thread::end_code_thread;
 
 /// Most of one block that gets colours, in bytes.
 const COLOURED_BYTES_MAX: usize = 256 << 10;
@@ -15,7 +20,7 @@ const COLOURED_BYTES_MAX: usize = 256 << 10;
 #[derive(Debug, Clone, Default)]
 pub struct CodePainter {
     /// None: it has one colour, from here on.
-    highlighter: Option<CodeHighlighter>,
+    block: Option<CodeBlock>,
     /// Bytes that may still be coloured.
     left: usize,
 }
@@ -24,16 +29,16 @@ impl CodePainter {
     /// For a block of code in `language` (the word after a fence), before its first line. Unknown
     /// languages have one colour.
     pub fn new(language: &str, theme: &Theme) -> CodePainter {
-        let highlighter = theme.syntax.and_then(|_| CodeHighlighter::for_language(language));
-        CodePainter { highlighter, left: COLOURED_BYTES_MAX }
+        let block = theme.syntax.and_then(|_| CodeBlock::begin_block(language));
+        CodePainter { block, left: COLOURED_BYTES_MAX }
     }
 
     /// The next line, without its end.
     pub fn paint_line(&mut self, line: &str, theme: &Theme) -> Line<'static> {
         let line = clean_text(line).replace('\n', " ");
-        let spans = self.highlighter.as_mut().filter(|_| line.len() <= self.left);
-        let Some(spans) = spans.and_then(|highlighter| highlighter.next_line(&line)) else {
-            self.highlighter = None;
+        let block = self.block.as_mut().filter(|_| line.len() <= self.left);
+        let Some(spans) = block.and_then(|block| block.next_line(&line)) else {
+            self.block = None;
             return Line::from(Span::styled(line, theme.code));
         };
         self.left -= line.len();
@@ -87,6 +92,19 @@ mod tests {
             assert_eq!(lines[0].spans[0].style, theme.code);
         }
         assert!(painted("rust", CODE, &Theme::plain_theme())[2].spans.len() == 1);
+    }
+
+    #[test]
+    fn q21_a_copy_of_a_painter_paints_on_and_the_painter_stands_where_it_was() {
+        let theme = theme();
+        let mut painter = CodePainter::new("rust", &theme);
+        painter.paint_line("/* a", &theme);
+        let mut copy = painter.clone();
+        copy.paint_line("*/", &theme);
+        let after = copy.paint_line("fn main() {", &theme);
+        assert_eq!(after.spans[0].style, theme.word_style(CodeWord::Keyword));
+        let within = painter.paint_line("fn main() {", &theme);
+        assert_eq!(within.spans[0].style, theme.word_style(CodeWord::Comment));
     }
 
     #[test]

@@ -29,9 +29,11 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Threads for work that blocks (files, git). Few: each costs memory, and they wait for one disk.
 const BLOCKING_THREADS_MAX: usize = 8;
-/// Threads beside the one that draws, in the terminal interface: the engine, and what is looked up. As many
-/// for the sessions of an editor.
-const TUI_THREADS: usize = 2;
+/// Threads beside the one that draws, in the terminal interface: one for the engine and what is looked up, since
+/// each keeps memory that a long session needed for a moment (Q21).
+const TUI_THREADS: usize = 1;
+/// Threads for the sessions of an editor, or of whoever speaks MCP.
+const EDITOR_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     // A supervisor is started for every command: it pays for nothing else.
@@ -150,10 +152,9 @@ fn run(options: options::CliOptions, words: &[&str]) -> anyhow::Result<ExitCode>
         Some(options::CliCommand::Serve(_) | options::CliCommand::Phone(_)) => {
             tokio::runtime::Builder::new_multi_thread()
         }
-        None | Some(options::CliCommand::Acp(_) | options::CliCommand::Mcp(_)) => {
-            let mut few = tokio::runtime::Builder::new_multi_thread();
-            few.worker_threads(TUI_THREADS).max_blocking_threads(BLOCKING_THREADS_MAX);
-            few
+        None => few_threads(TUI_THREADS),
+        Some(options::CliCommand::Acp(_) | options::CliCommand::Mcp(_)) => {
+            few_threads(EDITOR_THREADS)
         }
         _ => {
             let mut one = tokio::runtime::Builder::new_current_thread();
@@ -167,4 +168,11 @@ fn run(options: options::CliOptions, words: &[&str]) -> anyhow::Result<ExitCode>
     // What still blocks (a name lookup, a read of a slow disk) is not waited for.
     runtime.shutdown_background();
     result
+}
+
+/// A runtime with so many threads beside the one that it is started on.
+fn few_threads(workers: usize) -> tokio::runtime::Builder {
+    let mut few = tokio::runtime::Builder::new_multi_thread();
+    few.worker_threads(workers).max_blocking_threads(BLOCKING_THREADS_MAX);
+    few
 }

@@ -239,12 +239,13 @@ async fn r9_an_agent_is_not_reached_by_the_name_to_which_its_socket_was_moved(ti
     let mut agent = Command::new("ssh-agent");
     agent.arg("-D").arg("-a").arg(&bound).stdout(Stdio::null()).stderr(Stdio::null());
     let _agent = Daemon(agent.spawn().expect("an agent"));
-    wait_until("the agent listens", || bound.exists());
-    std::fs::rename(&bound, &moved).expect("moved");
     let ask = |path: &PathBuf| {
         let mut list = Command::new("ssh-add");
         list.arg("-l").env("SSH_AUTH_SOCK", path).output().expect("ssh-add").status.code()
     };
+    // It has no keys, and says so. Its socket is there before it listens.
+    wait_until("the agent answers", || ask(&bound) == Some(1));
+    std::fs::rename(&bound, &moved).expect("moved");
     assert_eq!(ask(&moved), Some(1), "it answers: it has no keys");
     let outcome = cage.run("SSH_AUTH_SOCK=src/agent ssh-add -l; echo said $?").await;
     assert!(outcome.output.ends_with("said 2\n"), "{outcome:?}");

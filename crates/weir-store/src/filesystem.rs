@@ -1,11 +1,18 @@
-//! Where the state lies: network file systems need care (D1), folders and files are private (C5).
+//! Where the state lies: network file systems need care (D1), folders and files are private (C5), and
+//! copies of a person's files leave the journal room (G7).
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
+use rustix::fs::StatVfs;
+use rustix::io::Errno;
 use weir_engine::ports::{NO_SPACE, StoreError};
+
+/// Bytes of a disk that copies of a person's files leave to the journal: they may have any size, and
+/// a journal that cannot be written ends the run in place of telling why one call was refused (G7).
+const JOURNAL_ROOM: u64 = 512 << 10;
 
 /// File systems on which locks or shared memory between machines cannot be relied on, by the magic
 /// number that `statfs` gives.
@@ -74,6 +81,24 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     fs::File::open(path)?.sync_all()
 }
 
+/// Whether so many bytes more leave the journal room at `place`. Where a file system does not say what
+/// is free, it refuses by itself.
+pub(crate) fn has_room(place: &Path, bytes: u64) -> bool {
+    rustix::fs::statvfs(place).map_or(true, |found| leaves_room(&found, bytes))
+}
+
+/// The same where an open file lies, as the disk's own refusal.
+pub(crate) fn ensure_room(file: &fs::File, bytes: u64) -> io::Result<()> {
+    let found = rustix::fs::fstatvfs(file);
+    let enough = found.map_or(true, |found| leaves_room(&found, bytes));
+    if enough { Ok(()) } else { Err(Errno::NOSPC.into()) }
+}
+
+fn leaves_room(found: &StatVfs, bytes: u64) -> bool {
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    found.f_blocks == 0 || free >= bytes.saturating_add(JOURNAL_ROOM)
+}
+
 /// An operating system's refusal in the store's words.
 pub(crate) fn io_error(doing: impl Into<String>, error: &io::Error) -> StoreError {
     let advice = match error.kind() {
@@ -88,6 +113,18 @@ pub(crate) fn io_error(doing: impl Into<String>, error: &io::Error) -> StoreErro
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn g7_copies_leave_the_journal_room() {
+        let mut found = rustix::fs::statvfs("/").expect("there is a root");
+        (found.f_blocks, found.f_bavail, found.f_frsize) = (1000, 600, 4096);
+        let free = 600 * 4096;
+        assert!(leaves_room(&found, free - JOURNAL_ROOM));
+        assert!(!leaves_room(&found, free - JOURNAL_ROOM + 1));
+        assert!(!leaves_room(&found, u64::MAX));
+        found.f_blocks = 0;
+        assert!(leaves_room(&found, u64::MAX), "it does not say what it has");
+    }
 
     #[test]
     fn d1_network_file_systems_are_known_by_their_number() {

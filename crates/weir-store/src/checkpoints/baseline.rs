@@ -13,7 +13,7 @@ use weir_core::ids::SessionId;
 use weir_engine::ports::{Baseline, ContentLocation, StoreError};
 
 use super::names::ref_name;
-use crate::filesystem::{io_error, private_folder, sync_folder};
+use crate::filesystem::{ensure_room, io_error, private_folder, sync_folder};
 
 const DOING: &str = "keeping files as they are before a command";
 /// Bytes that are gathered before they are written.
@@ -121,6 +121,7 @@ impl AppendOnlyFile {
         if self.gathered.is_empty() {
             return Ok(());
         }
+        ensure_room(&self.file, self.gathered.len() as u64)?;
         self.synced = false;
         // At its place, whatever a failed write left behind it.
         self.file.write_all_at(&self.gathered, self.end)?;

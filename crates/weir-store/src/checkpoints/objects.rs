@@ -5,17 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use git2::{ObjectType, Odb, OdbLookupFlags, Oid};
+use rustix::io::Errno;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::StoreError;
 
 use super::log::{RECORD_BYTES_MAX, RECORD_OBJECTS_MAX};
-use crate::filesystem::io_error;
+use crate::filesystem::{has_room, io_error};
 
 const WRITING: &str = "writing a checkpoint";
+/// Bytes that are written at a time where the disk is nearly full.
+const PIECE_BYTES: usize = 256 << 10;
 
 /// Mode of a tree entry.
 const TREE: u32 = 0o040_000;
@@ -28,6 +31,8 @@ pub(super) struct ObjectDatabase<'a> {
     odb: Odb<'a>,
     /// The folder of the repository.
     repository: PathBuf,
+    /// What is written waits in memory for a pack.
+    in_memory: bool,
     /// Everything that the checkpoint needs on disk.
     written: Vec<Oid>,
     /// The same with its bytes, while they are few enough for the log. `None`: they are not, or
@@ -123,7 +128,13 @@ impl<'a> ObjectDatabase<'a> {
     /// The objects `odb` of the repository in a folder.
     pub(super) fn new(odb: Odb<'a>, repository: &Path) -> ObjectDatabase<'a> {
         let repository = repository.to_path_buf();
-        ObjectDatabase { odb, repository, written: Vec::new(), kept: None, kept_bytes: 0 }
+        let (in_memory, written, kept, kept_bytes) = (false, Vec::new(), None, 0);
+        ObjectDatabase { odb, repository, in_memory, written, kept, kept_bytes }
+    }
+
+    /// The same, where what is written waits in memory.
+    pub(super) fn in_memory(self) -> ObjectDatabase<'a> {
+        ObjectDatabase { in_memory: true, ..self }
     }
 
     /// The same, which keeps the bytes of what is written through it.
@@ -143,10 +154,27 @@ impl<'a> ObjectDatabase<'a> {
         if is_there && !is_whole(&self.odb, id, kind) {
             self.remove_broken(id, kind)?;
         }
-        self.odb.write(kind, bytes).map_err(|e| failed(&e))?;
+        if is_there || self.in_memory || has_room(&self.repository, bytes.len() as u64) {
+            self.odb.write(kind, bytes).map_err(|e| failed(&e))?;
+        } else {
+            self.write_while_room(kind, bytes)?;
+        }
         self.written.push(id);
         self.keep_object(id, kind, bytes);
         Ok(id)
+    }
+
+    /// Writes it piece by piece as long as the journal has room: how small it becomes is seen only then.
+    fn write_while_room(&self, kind: ObjectType, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut writer =
+            self.odb.writer(bytes.len(), kind).map_err(|e| git_error(WRITING, &e))?;
+        for piece in bytes.chunks(PIECE_BYTES) {
+            if !has_room(&self.repository, piece.len() as u64) {
+                return Err(io_error(WRITING, &Errno::NOSPC.into()));
+            }
+            writer.write_all(piece).map_err(|e| io_error(WRITING, &e))?;
+        }
+        writer.finalize().map(drop).map_err(|e| git_error(WRITING, &e))
     }
 
     /// Removes an object that a power cut left of a checkpoint of which nobody was told. As long as

@@ -11,6 +11,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use git2::{Buf, Indexer, ObjectType, Oid};
+use rustix::io::Errno;
 use weir_core::ids::CheckpointId;
 use weir_core::tool::FileState;
 use weir_engine::ports::{
@@ -24,7 +25,7 @@ use super::objects::{
 };
 use super::repository::{PackMode, ShadowRepository, files_if_there, sync_all};
 use super::resolve_checkpoint_id;
-use crate::filesystem::{io_error, sync_folder};
+use crate::filesystem::{has_room, io_error, sync_folder};
 
 /// Most entries that are written as single files; more go into one pack.
 const LOOSE_ENTRIES: usize = 16;
@@ -118,7 +119,7 @@ impl ShadowRepository {
         let odb = repository.odb().map_err(|e| failed(&e))?;
         let mempack = odb.add_new_mempack_backend(MEMPACK_PRIORITY).map_err(|e| failed(&e))?;
         let own = repository.odb().map_err(|e| failed(&e))?;
-        let mut objects = ObjectDatabase::new(own, &self.path);
+        let mut objects = ObjectDatabase::new(own, &self.path).in_memory();
         let id = write_checkpoint(&mut objects, snapshot, tip, announced)?;
         let mut pack = Buf::new();
         mempack.dump(&repository, &mut pack).map_err(|e| failed(&e))?;
@@ -130,9 +131,11 @@ impl ShadowRepository {
     /// and gets its place when it is durable: who finds an object in a pack takes it for durable.
     pub(super) fn add_pack(&mut self, pack: &[u8]) -> Result<String, StoreError> {
         let unfinished = self.unfinished_folder();
-        self.remove_unfinished()
-            .and_then(|()| fs::create_dir(&unfinished))
-            .map_err(|e| io_error(TAKING, &e))?;
+        self.remove_unfinished().map_err(|e| io_error(TAKING, &e))?;
+        if !has_room(&self.path, pack.len() as u64) {
+            return Err(io_error(TAKING, &Errno::NOSPC.into()));
+        }
+        fs::create_dir(&unfinished).map_err(|e| io_error(TAKING, &e))?;
         let write = || -> Result<String, git2::Error> {
             // 0o444 as git has it: what is named by its content never changes.
             let mut indexer = Indexer::new(None, &unfinished, 0o444, false)?;

@@ -24,8 +24,8 @@ const FACTS_KEPT: usize = 256;
 const RESULT_BYTES_KEPT: usize = 64 << 10;
 /// Bytes of signals kept for one reader.
 const SIGNAL_BYTES_MAX: usize = 256 * 1024;
-/// Facts read at once for a reader that fell behind.
-const READ_BATCH: usize = 512;
+/// Facts read at once for a reader that fell behind: what they take is kept by the allocator (Q18, Q21).
+const READ_BATCH: usize = 128;
 
 /// What a signal is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

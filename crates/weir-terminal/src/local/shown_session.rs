@@ -25,8 +25,8 @@ use super::context::LocalContext;
 use super::course::{AlwaysAllowed, FactMeaning};
 use super::settled_start::{self, FACTS_MIN, SettledStart, StartKeeper};
 
-/// Facts read at once.
-const READ_BATCH: usize = 512;
+/// Facts read at once: what they take is kept by the allocator (Q21).
+const READ_BATCH: usize = 128;
 /// How long is waited after a journal could not be read.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 /// How often a journal that cannot be read is read again, before it is given up.

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use sqlx::postgres::PgPool;
-use sqlx::{AssertSqlSafe, Postgres, Transaction};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -53,6 +52,7 @@ mod records;
 mod rows;
 mod schedule;
 mod signals;
+mod transaction;
 mod usage;
 
 pub use connect::PostgresOptions;
@@ -65,6 +65,7 @@ use notices::{NoticeHub, NoticeTopic, WireNotice};
 use records::PostgresRecords;
 use rows::in_time;
 use signals::SignalRelay;
+use transaction::PooledTransaction;
 
 /// How long those who follow a session wait at most before they look by themselves.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -223,7 +224,7 @@ impl PostgresStores {
 /// Audit lines read at once.
 const AUDIT_PAGE: usize = 500;
 
-type OwnerTransaction = Transaction<'static, Postgres>;
+type OwnerTransaction = PooledTransaction;
 
 // To begin may be to open a connection, with all that names, certificates and passwords need for it: tens of
 // kilobytes while it is waited for. They are in a box of their own, which goes as soon as it has begun, and not
@@ -237,14 +238,16 @@ async fn begin_for_owner(
 ) -> Result<OwnerTransaction, sqlx::Error> {
     let _turn = turns.take_turn().await?;
     // `of` has seen to it that there is nothing in the name that could end the text.
-    let begin = AssertSqlSafe(format!("BEGIN; SET LOCAL weir.owner = '{owner}'"));
-    Box::pin(in_time(pool.begin_with(begin))).await
+    let begin = format!("BEGIN; SET LOCAL weir.owner = '{owner}'");
+    Box::pin(in_time(PooledTransaction::begin_with(pool, begin))).await
 }
 
 /// Begins a transaction of the installation itself, at once: the heart does not wait for its turn.
 async fn begin_installation(pool: &PgPool, doing: &str) -> Result<OwnerTransaction, StoreError> {
-    let begin = pool.begin_with("BEGIN; SET LOCAL weir.house = 'on'");
-    Box::pin(in_time(begin)).await.map_err(|e| database_error(doing, &e))
+    let begin = "BEGIN; SET LOCAL weir.house = 'on'".to_owned();
+    Box::pin(in_time(PooledTransaction::begin_with(pool, begin)))
+        .await
+        .map_err(|e| database_error(doing, &e))
 }
 
 impl DatabaseServer {

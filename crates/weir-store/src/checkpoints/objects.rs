@@ -166,8 +166,7 @@ impl<'a> ObjectDatabase<'a> {
 
     /// Writes it piece by piece as long as the journal has room: how small it becomes is seen only then.
     fn write_while_room(&self, kind: ObjectType, bytes: &[u8]) -> Result<(), StoreError> {
-        let mut writer =
-            self.odb.writer(bytes.len(), kind).map_err(|e| git_error(WRITING, &e))?;
+        let mut writer = self.odb.writer(bytes.len(), kind).map_err(|e| git_error(WRITING, &e))?;
         for piece in bytes.chunks(PIECE_BYTES) {
             if !has_room(&self.repository, piece.len() as u64) {
                 return Err(io_error(WRITING, &Errno::NOSPC.into()));

@@ -3,6 +3,8 @@
 //! It follows the POSIX and bash grammar of words, quotes, operators, redirections and
 //! here-documents, and marks everything beyond it.
 
+mod escapes;
+
 use super::{
     COMMAND_CHARS_MAX, CommandLine, CommandPart, NESTING_MAX, PARTS_MAX, Redirection, ShellWord,
 };
@@ -558,67 +560,6 @@ impl<'a> Lexer<'a> {
         let mut lexer = Lexer::new(&inner, self.depth + 1);
         lexer.read_list(ListEnd::End);
         self.absorb_line(lexer.line);
-    }
-
-    /// `$'…'` with its escapes.
-    fn ansi_quoted(&mut self, word: &mut ShellWord) {
-        self.at += 1;
-        loop {
-            match self.bump() {
-                Some('\'') => return,
-                Some('\\') => self.ansi_escape(word),
-                Some(literal) => word.text.push(literal),
-                None => return self.mark_unreadable("a quote is never closed"),
-            }
-        }
-    }
-
-    fn ansi_escape(&mut self, word: &mut ShellWord) {
-        let Some(kind) = self.bump() else {
-            return self.mark_unreadable("a quote is never closed");
-        };
-        let decoded = match kind {
-            'a' => Some('\x07'),
-            'b' => Some('\x08'),
-            'e' | 'E' => Some('\x1b'),
-            'f' => Some('\x0c'),
-            'n' => Some('\n'),
-            'r' => Some('\r'),
-            't' => Some('\t'),
-            'v' => Some('\x0b'),
-            '\\' | '\'' | '"' | '?' => Some(kind),
-            'x' => self.read_number(16, 2),
-            'u' => self.read_number(16, 4),
-            'U' => self.read_number(16, 8),
-            '0'..='7' => {
-                self.at -= 1;
-                self.read_number(8, 3)
-            }
-            'c' => self.bump().and_then(|c| char::from_u32(u32::from(c) & 31)),
-            other => {
-                word.text.push('\\');
-                Some(other)
-            }
-        };
-        match decoded {
-            Some(c) if c != '\0' => word.text.push(c),
-            Some(_) | None => self.mark_unreadable("an escape in $'…' means no character"),
-        }
-    }
-
-    /// A number of at most `digits` digits as the character it stands for.
-    fn read_number(&mut self, radix: u32, digits: usize) -> Option<char> {
-        let mut value = 0u32;
-        let mut seen = 0;
-        while seen < digits {
-            let Some(digit) = self.peek().and_then(|c| c.to_digit(radix)) else {
-                break;
-            };
-            value = value.wrapping_mul(radix).wrapping_add(digit);
-            self.at += 1;
-            seen += 1;
-        }
-        if seen == 0 { None } else { char::from_u32(value) }
     }
 }
 

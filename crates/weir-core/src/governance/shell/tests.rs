@@ -74,6 +74,23 @@ fn z3_no_frame_around_a_command_hides_which_program_runs() {
 }
 
 #[test]
+fn c3_an_escape_is_what_the_shell_makes_of_it() {
+    // `\c` keeps no quote from ending its text, and of a number one byte counts.
+    let ended = r"echo $'\c'; rm x; echo ''\'";
+    assert!(parts(ended).contains(&"rm|x".to_owned()), "{:?}", parts(ended));
+    assert_eq!(parts(r"$'\562m' x"), ["rm|x"]);
+    assert_eq!(parts(r"echo $'\cA'"), ["echo|\u{1}"]);
+    for text in [r"echo $'\c'", r"echo $'\c\'; rm x; echo \'", r"echo $'\c\\'"] {
+        assert!(parse_command_line(text).unreadable.is_some(), "{text}");
+    }
+    // Bytes that are parts of letters come out as another word.
+    for (text, expands) in [(r"$'\xc3\xa9'", true), (r"$'\303'", true), (r"$'\x41\u00e9'", false)] {
+        let line = parse_command_line(text);
+        assert_eq!((line.parts[0].words[0].expands, line.unreadable), (expands, None), "{text}");
+    }
+}
+
+#[test]
 fn c3_a_program_is_named_without_its_folder() {
     let named = |text: &str| {
         let word = ShellWord { text: text.into(), ..ShellWord::default() };

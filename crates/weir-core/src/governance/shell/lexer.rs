@@ -5,6 +5,8 @@
 
 mod escapes;
 
+use std::borrow::Cow;
+
 use super::{
     COMMAND_CHARS_MAX, CommandLine, CommandPart, NESTING_MAX, PARTS_MAX, Redirection, ShellWord,
 };
@@ -223,10 +225,8 @@ impl<'a> Lexer<'a> {
     fn word_in_command(&mut self) {
         let start = self.at;
         let word = self.word();
-        let raw = &self.text[start..self.at];
-        let descriptor = raw.bytes().all(|b| b.is_ascii_digit())
-            || (raw.starts_with('{') && raw.ends_with('}') && raw.len() > 2);
-        if descriptor && matches!(self.peek(), Some('<' | '>')) {
+        let raw: &str = &join_broken_lines(&self.text[start..self.at]);
+        if is_descriptor(raw) && matches!(self.peek(), Some('<' | '>')) {
             self.begin(start);
             self.redirection();
             return;
@@ -588,6 +588,27 @@ fn is_sign(byte: u8) -> bool {
     )
 }
 
+/// A word as the shell looks it up: a line that is broken within it leaves it whole.
+fn join_broken_lines(raw: &str) -> Cow<'_, str> {
+    match raw.contains('\n') {
+        true => Cow::Owned(raw.replace("\\\n", "")),
+        false => Cow::Borrowed(raw),
+    }
+}
+
+/// Whether a word in front of a redirection says which descriptor is meant: `2>`, `{NAME}>`. Anything else in
+/// braces is a word of the command.
+fn is_descriptor(raw: &str) -> bool {
+    let named = raw.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    named.is_some_and(is_name) || raw.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic())
+        && bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+}
+
 /// A parameter that is a number and nothing else, whatever happened before.
 fn is_number(text: &str) -> bool {
     matches!(text, "$?" | "$#" | "$$" | "$!")
@@ -607,11 +628,6 @@ fn is_computing(text: &str) -> bool {
 /// `${NAME#START}`, `${NAME%END}` and `${#NAME}`: what a variable holds without a beginning or an end, or
 /// how long it is. The pattern stands there as it is, so nothing in it is evaluated.
 fn is_shortened(inner: &str) -> bool {
-    let is_name = |text: &str| {
-        let mut bytes = text.bytes();
-        bytes.next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic())
-            && bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
-    };
     if let Some(name) = inner.strip_prefix('#') {
         return is_name(name);
     }
@@ -645,8 +661,5 @@ fn is_assignment(raw: &str) -> bool {
         return false;
     };
     let name = name.strip_suffix('+').unwrap_or(name);
-    let name = name.split('[').next().unwrap_or(name);
-    let first = name.chars().next();
-    first.is_some_and(|c| c == '_' || c.is_ascii_alphabetic())
-        && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
+    is_name(name.split('[').next().unwrap_or(name))
 }

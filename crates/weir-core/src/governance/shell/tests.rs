@@ -57,6 +57,10 @@ fn z3_no_frame_around_a_command_hides_which_program_runs() {
         "[[ -v 'a[$(pkill node)]' ]]",
         "[[ 'a[$(pkill node)]' -eq 1 ]]",
         "declare 'a[`pkill node`]=1'",
+        "!\\\n pkill node",
+        "th\\\nen pkill node",
+        "A\\\nB=1 pkill node",
+        "fun\\\nction f { pkill node; }; f",
     ] {
         assert!(runs(line), "{line}");
     }
@@ -136,6 +140,10 @@ fn c3_command_lines_are_taken_apart() {
         ("ls ~/x", &["ls|?~/x"]),
         ("ls a~", &["ls|a~"]),
         ("echo {a,b}", &["echo|?{a,b}"]),
+        ("{rm,-rf,x}>/dev/null", &["?{rm,-rf,x}"]),
+        ("find . {-delete,-print}> x", &["find|.|?{-delete,-print}"]),
+        ("exec {out}> x", &["exec"]),
+        ("ls 2\\\n> x", &["ls"]),
         ("find . -exec rm {} +", &["find|.|-exec|rm|{}|+"]),
         ("if true; then rm x; fi", &["true", "rm|x"]),
         ("f() { rm x; }; f", &["f", "rm|x", "f"]),

@@ -4,8 +4,11 @@
 //! here-documents, and marks everything beyond it.
 
 mod escapes;
+mod here_document;
 
 use std::borrow::Cow;
+
+use here_document::PendingHereDocument;
 
 use super::{
     COMMAND_CHARS_MAX, CommandLine, CommandPart, NESTING_MAX, PARTS_MAX, Redirection, ShellWord,
@@ -47,16 +50,6 @@ enum ListEnd {
     Paren,
 }
 
-/// A here-document whose text begins at the next line.
-#[derive(Debug)]
-struct PendingHereDocument {
-    serial: usize,
-    redirection: usize,
-    delimiter: String,
-    strip_tabs: bool,
-    literal: bool,
-}
-
 #[derive(Debug)]
 struct Lexer<'a> {
     text: &'a str,
@@ -71,6 +64,8 @@ struct Lexer<'a> {
     /// The next word names a function.
     names_function: bool,
     nested: bool,
+    /// It stands between doubled parentheses, where the shell calculates: `((1 << 2))`.
+    calculates: bool,
 }
 
 impl<'a> Lexer<'a> {
@@ -87,6 +82,7 @@ impl<'a> Lexer<'a> {
             pending: Vec::new(),
             names_function: false,
             nested: depth > 0,
+            calculates: false,
         }
     }
 
@@ -146,6 +142,9 @@ impl<'a> Lexer<'a> {
                 }
                 '<' | '>' => self.redirection(),
                 '#' => {
+                    if self.calculates {
+                        self.mark_unreadable("a comment begins where the shell calculates");
+                    }
                     while self.peek().is_some_and(|c| c != '\n') {
                         self.bump();
                     }
@@ -174,10 +173,40 @@ impl<'a> Lexer<'a> {
             self.mark_unreadable("a parenthesis stands where none can be read");
         }
         self.finish();
+        let is_second = self.text[..self.at].trim_end_matches("\\\n").ends_with('(');
         self.at += 1;
         self.line.computes |= opens_again(&self.text[self.at..]);
         self.line.subshell = true;
+        let (start, pending, around) = (self.at, self.pending.len(), self.calculates);
+        self.calculates |= is_second;
         self.inner_list(self.nested);
+        self.calculates = around;
+        if is_second && self.starts(")") {
+            self.end_calculation(start, pending);
+        }
+    }
+
+    /// What was read since `start` is a calculation: what looked like a here-document in it is a shift.
+    /// `pending`: how many there were before.
+    fn end_calculation(&mut self, start: usize, pending: usize) {
+        let text = &self.text[start..self.at];
+        if text.contains('\n') && (pending > 0 || text.contains("<<")) {
+            self.mark_unreadable("a calculation is broken into lines");
+        }
+        self.pending.truncate(pending);
+    }
+
+    /// The list of a substitution, up to its closing parenthesis. The text of a here-document that begins before it
+    /// stands behind it, and of one that begins in it within it.
+    fn substituted_list(&mut self) {
+        self.line.substitution = true;
+        let pending = std::mem::take(&mut self.pending);
+        let calculates = std::mem::take(&mut self.calculates);
+        self.inner_list(true);
+        if !self.pending.is_empty() {
+            self.mark_unreadable("a substitution ends before the text of a here-document in it");
+        }
+        (self.pending, self.calculates) = (pending, calculates);
     }
 
     /// A list up to its closing parenthesis, apart from the command around it.
@@ -272,8 +301,7 @@ impl<'a> Lexer<'a> {
         let operator = OPERATORS.iter().find(|op| self.starts(op)).copied().unwrap_or("<");
         self.at += operator.len();
         if operator.ends_with('(') {
-            self.line.substitution = true;
-            self.inner_list(true);
+            self.substituted_list();
             let text = self.text[start..self.at].to_string();
             self.part.words.push(ShellWord { text, expands: true, splits: false });
             self.part_end = self.at;
@@ -290,55 +318,12 @@ impl<'a> Lexer<'a> {
         }
         self.part_end = self.at;
         if matches!(operator, "<<" | "<<-") {
+            let (text, part_start) = (self.text, self.part_start.unwrap_or(start));
             target.expands = false;
-            self.pending.push(PendingHereDocument {
-                serial: self.part.serial,
-                redirection: self.part.redirections.len(),
-                delimiter: target.text.clone(),
-                strip_tabs: operator == "<<-",
-                literal: raw.contains(['\'', '"', '\\']),
-            });
+            self.announce_document(&text[part_start..start], operator, raw, &target);
         }
         let operator = operator.to_string();
         self.part.redirections.push(Redirection { operator, target, body: None });
-    }
-
-    /// Reads the text of the here-documents that the line before announced.
-    fn read_pending(&mut self) {
-        for document in std::mem::take(&mut self.pending) {
-            let mut body = String::new();
-            while self.at < self.text.len() {
-                let rest = &self.text[self.at..];
-                let line = rest.split('\n').next().unwrap_or("");
-                self.at = (self.at + line.len() + 1).min(self.text.len());
-                let line = if document.strip_tabs { line.trim_start_matches('\t') } else { line };
-                if line == document.delimiter {
-                    break;
-                }
-                body.push_str(line);
-                body.push('\n');
-            }
-            let expands = !document.literal && body.contains(['$', '`']);
-            if expands && self.depth < NESTING_MAX {
-                let mut inner = Lexer::new(&body, self.depth + 1);
-                let mut word = ShellWord::default();
-                while inner.at < body.len() {
-                    inner.quoted_step(&mut word);
-                }
-                self.absorb_line(inner.line);
-            } else if expands {
-                self.mark_unreadable("it is nested too deeply");
-            }
-            let parts = self.line.parts.iter_mut().rev().chain([&mut self.part]);
-            for part in parts.filter(|p| p.serial == document.serial && !p.redirections.is_empty())
-            {
-                if let Some(redirection) = part.redirections.get_mut(document.redirection) {
-                    redirection.body = Some(body);
-                    redirection.target.expands |= expands;
-                    break;
-                }
-            }
-        }
     }
 
     /// Takes over what a reader of an inner text found.
@@ -471,8 +456,7 @@ impl<'a> Lexer<'a> {
             Some('"') => return self.double_quoted(word),
             Some('(') => {
                 self.at += 1;
-                self.line.substitution = true;
-                self.inner_list(true);
+                self.substituted_list();
             }
             Some('{') => self.braced_parameter(),
             Some(c) if c == '_' || c.is_ascii_alphanumeric() => {

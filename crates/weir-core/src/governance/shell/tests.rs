@@ -95,6 +95,51 @@ fn c3_an_escape_is_what_the_shell_makes_of_it() {
 }
 
 #[test]
+fn z3_the_text_of_a_here_document_hides_no_command() {
+    let has_rm = |text: &str| parts(text).contains(&"rm|x".to_owned());
+    for text in [
+        // Of one that begins before a substitution the text stands behind that.
+        "cat <<A $(cat <<B\nB\nrm x\nA\nB\n)\nA",
+        "cat <<A <(\nrm x\nA\n)\nA",
+        "cat <<A \"$(\nrm x\nA\n)\"\nA",
+        // No here-documents but shifts.
+        "echo $((1<<2))\nrm x\n2",
+        "((1 << A))\nrm x\nA",
+        "for ((i = 0; i < 1 << A; i++)); do :; done\nrm x\nA",
+    ] {
+        assert!(has_rm(text), "{text:?}");
+    }
+    for text in [
+        "cat <<E\nE\\\n\nrm x\nE",
+        "cat <<EF\nE\\\nF\nrm x\nEF",
+        "cat <<E\na\\\nE\nrm x\nE",
+        "cat <<E\\\nF\n$(rm x)\nEF",
+        "cat <<$'E'\nE\nrm x\n$E",
+        "cat <<\"E\nF\"\nE\nrm x",
+        "echo $(cat <<E\nbody\nE)\nrm x\necho $(cat <<E\nE\n)",
+        "echo $(cat <<E)\nrm x\nE",
+        "a[1<<2]=3\nrm x\n2]=3",
+        "declare a[1 << 2]=3\nrm x\n2]=3",
+        "echo $[1 << A]\nrm x\nA]",
+        "((#)); rm x\n))",
+        "cat <<A; ((1 +\nA\n2))\nrm x\nA",
+    ] {
+        assert!(parse_command_line(text).unreadable.is_some() || has_rm(text), "{text:?}");
+    }
+    for text in [
+        "git commit -m \"$(cat <<'EOF'\na\\\nb\nEOF\n)\"",
+        "cat > x <<EOF\nRUN a && \\\n  b\nEOF",
+        "cat <<-EOF\n\ta\\\\\n\tEOF\nls",
+        "(cat <<A; cat <<B)\na\nA\nb\nB",
+        "head -c $((1 << 20)) x; echo $(( ${#x} + 16#ff ))",
+        "echo a[0] a[$i] <<E\nE",
+        "[ -n \"$x\" ] && grep '[' <<E\nE",
+    ] {
+        assert_eq!(parse_command_line(text).unreadable, None, "{text:?}");
+    }
+}
+
+#[test]
 fn c3_a_program_is_named_without_its_folder() {
     let named = |text: &str| {
         let word = ShellWord { text: text.into(), ..ShellWord::default() };

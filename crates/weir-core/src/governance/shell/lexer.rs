@@ -297,21 +297,21 @@ impl<'a> Lexer<'a> {
         const OPERATORS: &[&str] =
             &["&>>", "&>", "<<<", "<<-", "<<", "<&", "<>", "<(", "<", ">>", ">&", ">|", ">(", ">"];
         let start = self.at;
+        let begins = self.part_start.is_none();
         self.begin(start);
         let operator = OPERATORS.iter().find(|op| self.starts(op)).copied().unwrap_or("<");
-        self.at += operator.len();
         if operator.ends_with('(') {
-            self.substituted_list();
-            let text = self.text[start..self.at].to_string();
-            self.part.words.push(ShellWord { text, expands: true, splits: false });
-            self.part_end = self.at;
-            return;
+            let follows = !begins && self.part_end == start;
+            let word = self.process_substitution();
+            return self.push_substitution(word, follows);
         }
+        self.at += operator.len();
         while matches!(self.peek(), Some(' ' | '\t')) || self.starts("\\\n") {
             self.at += if self.starts("\\\n") { 2 } else { 1 };
         }
         let word_start = self.at;
-        let mut target = self.word();
+        let is_substitution = self.starts("<(") || self.starts(">(");
+        let mut target = if is_substitution { self.process_substitution() } else { self.word() };
         let raw = &self.text[word_start..self.at];
         if raw.is_empty() {
             self.mark_unreadable("a redirection has no target");
@@ -324,6 +324,31 @@ impl<'a> Lexer<'a> {
         }
         let operator = operator.to_string();
         self.part.redirections.push(Redirection { operator, target, body: None });
+    }
+
+    /// `<( … )` or `>( … )`, and what stands behind it without a blank: that is a part of the same word.
+    fn process_substitution(&mut self) -> ShellWord {
+        let start = self.at;
+        self.at += "<(".len();
+        self.substituted_list();
+        let rest = self.word();
+        let text = self.text[start..self.at].to_string();
+        ShellWord { text, expands: true, splits: rest.splits }
+    }
+
+    /// Adds the word of a process substitution. `follows`: it belongs to what stands right in front of it.
+    fn push_substitution(&mut self, word: ShellWord, follows: bool) {
+        self.part_end = self.at;
+        let part = &mut self.part;
+        let before = part.words.last_mut().or(part.assignments.last_mut());
+        match before.filter(|_| follows) {
+            Some(before) => {
+                before.text.push_str(&word.text);
+                before.expands = true;
+                before.splits |= word.splits;
+            }
+            None => part.words.push(word),
+        }
     }
 
     /// Takes over what a reader of an inner text found.

@@ -36,11 +36,21 @@ pub(super) fn lex_command_line(text: &str) -> CommandLine {
 /// The commands in a text, as if it stood in double quotes.
 pub(super) fn lex_quoted_text(text: &str) -> CommandLine {
     let mut lexer = Lexer::new(text, 1);
+    lexer.quotes = Quotes::Double;
     let mut word = ShellWord::default();
     while lexer.at < text.len() {
         lexer.quoted_step(&mut word);
     }
     lexer.line
+}
+
+/// What the shell takes off a text, and leaves in it, depends on these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    None,
+    Double,
+    /// None, but that it is read as if it stood in double ones.
+    HereDocument,
 }
 
 /// Where a list of commands ends.
@@ -66,6 +76,8 @@ struct Lexer<'a> {
     nested: bool,
     /// It stands between doubled parentheses, where the shell calculates: `((1 << 2))`.
     calculates: bool,
+    /// What quotes are around what is read.
+    quotes: Quotes,
 }
 
 impl<'a> Lexer<'a> {
@@ -83,6 +95,7 @@ impl<'a> Lexer<'a> {
             names_function: false,
             nested: depth > 0,
             calculates: false,
+            quotes: Quotes::None,
         }
     }
 
@@ -202,7 +215,9 @@ impl<'a> Lexer<'a> {
         self.line.substitution = true;
         let pending = std::mem::take(&mut self.pending);
         let calculates = std::mem::take(&mut self.calculates);
+        let quotes = std::mem::replace(&mut self.quotes, Quotes::None);
         self.inner_list(true);
+        self.quotes = quotes;
         if !self.pending.is_empty() {
             self.mark_unreadable("a substitution ends before the text of a here-document in it");
         }
@@ -436,15 +451,13 @@ impl<'a> Lexer<'a> {
 
     fn double_quoted(&mut self, word: &mut ShellWord) {
         self.at += 1;
-        loop {
-            match self.peek() {
-                Some('"') => {
-                    self.at += 1;
-                    return;
-                }
-                Some(_) => self.quoted_step(word),
-                None => return self.mark_unreadable("a quote is never closed"),
-            }
+        let around = std::mem::replace(&mut self.quotes, Quotes::Double);
+        while self.peek().is_some_and(|next| next != '"') {
+            self.quoted_step(word);
+        }
+        self.quotes = around;
+        if self.bump().is_none() {
+            self.mark_unreadable("a quote is never closed");
         }
     }
 
@@ -517,25 +530,53 @@ impl<'a> Lexer<'a> {
         if self.depth >= NESTING_MAX {
             return self.mark_unreadable("it is nested too deeply");
         }
+        if matches!(self.peek(), Some(' ' | '\t' | '\n' | '|')) {
+            self.mark_unreadable("commands stand in braces behind a dollar sign");
+        }
         self.depth += 1;
         let mut inner = ShellWord::default();
-        loop {
-            match self.peek() {
-                Some('}') => {
-                    self.at += 1;
-                    break;
-                }
-                Some('\'') => self.single_quoted(&mut inner),
-                Some('"') => self.double_quoted(&mut inner),
-                Some('$') => self.read_dollar(&mut inner),
-                Some(_) => self.quoted_step(&mut inner),
-                None => {
-                    self.mark_unreadable("a brace is never closed");
-                    break;
-                }
-            }
+        while let Some(next) = self.peek().filter(|next| *next != '}') {
+            self.braced_step(next, &mut inner);
         }
         self.depth -= 1;
+        if self.bump().is_none() {
+            self.mark_unreadable("a brace is never closed");
+        }
+    }
+
+    /// One step inside of braces, at the letter `next`.
+    fn braced_step(&mut self, next: char, inner: &mut ShellWord) {
+        match next {
+            // The letter behind it ends nothing.
+            '\\' => {
+                self.at += 1;
+                self.bump();
+            }
+            '\'' if self.quotes == Quotes::None => self.single_quoted(inner),
+            '\'' => self.quote_in_quotes(),
+            '"' => self.double_quoted(inner),
+            // In quotes it may stand for itself.
+            '$' if self.quotes != Quotes::None && self.starts("$'") => self.at += 1,
+            '$' => self.read_dollar(inner),
+            '<' | '>'
+                if self.quotes == Quotes::None && self.text[self.at + 1..].starts_with('(') =>
+            {
+                self.mark_unreadable("a substitution stands in braces");
+                self.at += 1;
+            }
+            _ => self.quoted_step(inner),
+        }
+    }
+
+    /// A single quote in braces in double ones: behind some signs it quotes and behind others it is a letter. Where
+    /// nothing stands up to the next one that could end anything, that is all the same.
+    fn quote_in_quotes(&mut self) {
+        self.at += 1;
+        let rest = &self.text[self.at..];
+        match rest.find(['\'', '"', '`', '\\', '$', '{', '}']) {
+            Some(end) if rest[end..].starts_with('\'') => self.at += end + 1,
+            Some(_) | None => self.mark_unreadable("a quote stands in braces in quotes"),
+        }
     }
 
     /// `` `…` ``: its text is read again, with one level of backslashes removed.
@@ -549,6 +590,14 @@ impl<'a> Lexer<'a> {
                 Some('\\') => match self.peek() {
                     Some(escaped @ ('`' | '\\' | '$')) => {
                         inner.push(escaped);
+                        self.at += 1;
+                    }
+                    // In double quotes this one is taken off too.
+                    Some('"') if self.quotes != Quotes::None => {
+                        if self.quotes == Quotes::HereDocument {
+                            self.mark_unreadable("shells do not agree on a quote in backquotes");
+                        }
+                        inner.push('"');
                         self.at += 1;
                     }
                     Some(_) | None => inner.push('\\'),

@@ -140,6 +140,32 @@ fn z3_the_text_of_a_here_document_hides_no_command() {
 }
 
 #[test]
+fn z3_quotes_in_braces_and_in_backquotes_hide_no_command() {
+    let has_rm = |text: &str| parts(text).contains(&"rm|x".to_owned());
+    for text in [
+        r#"echo "`echo \"'\"; rm x; echo \"'\"`""#,
+        r"echo ${a//\'/}; rm x; echo \'}",
+        r"echo ${a#\}}; rm x",
+        r#"echo "${a:-'b'}"; rm x"#,
+        r#"echo "${a:-"}"}"; rm x"#,
+        r"echo ${a#'}'}; rm x",
+    ] {
+        assert!(has_rm(text), "{text}");
+        assert_eq!(parse_command_line(text).unreadable, None, "{text}");
+    }
+    for text in [
+        r#"echo "${a:-'}"; rm x; echo "'}""#,
+        r#"echo "${a:-$'}"; rm x; echo "'}""#,
+        "echo ${a:-<(rm x)}",
+        "echo ${ rm x; }",
+        "echo ${|rm x; }",
+        "cat <<E\n`echo \\\"a; rm x; echo \\\"`\nE",
+    ] {
+        assert!(parse_command_line(text).unreadable.is_some(), "{text}");
+    }
+}
+
+#[test]
 fn c3_a_program_is_named_without_its_folder() {
     let named = |text: &str| {
         let word = ShellWord { text: text.into(), ..ShellWord::default() };

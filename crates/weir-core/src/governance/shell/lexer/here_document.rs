@@ -1,7 +1,7 @@
 //! Here-documents: where the text of each begins and ends, and what runs in it. Not here: the words of the line that
 //! announces them.
 
-use super::{Lexer, ShellWord, is_name};
+use super::{Lexer, Quotes, ShellWord, is_name};
 use crate::governance::shell::NESTING_MAX;
 
 /// Most here-documents that begin on one line; with more it is unreadable.
@@ -52,6 +52,7 @@ impl Lexer<'_> {
             let expands = !document.literal && body.contains(['$', '`']);
             if expands && self.depth < NESTING_MAX {
                 let mut inner = Lexer::new(&body, self.depth + 1);
+                inner.quotes = Quotes::HereDocument;
                 let mut word = ShellWord::default();
                 while inner.at < body.len() {
                     inner.quoted_step(&mut word);

@@ -25,6 +25,7 @@ mod floor_git;
 mod floor_history;
 mod floor_keyring;
 mod floor_keys;
+mod floor_processes;
 mod floor_table;
 mod git_settings;
 mod hooks;

@@ -11,6 +11,7 @@ use super::floor_history::{
     takes_the_way_back,
 };
 use super::floor_keyring::{asks_keyring, opens_keys};
+use super::floor_processes::{ends_by_name, ends_process};
 use crate::governance::Verdict;
 use crate::governance::rules::{WRITERS, resolve_path};
 use crate::governance::shell;
@@ -668,37 +669,6 @@ fn stops_machine(scene: &FloorCommand<'_>) -> bool {
         "init" => has_argument(&words[1..], &["0", "6", "1", "s", "S"]),
         "systemctl" | "loginctl" => has_argument(&words[1..], UNITS),
         name => PROGRAMS.contains(&name),
-    })
-}
-
-fn ends_by_name(scene: &FloorCommand<'_>) -> bool {
-    scene.commands().any(|(_, words)| match shell::head_name(&words[0]) {
-        "pkill" | "killall" | "killall5" | "xkill" | "skill" => true,
-        "fuser" => words[1..].iter().any(|w| {
-            w.text == "--kill"
-                || (w.text.starts_with('-') && !w.text.starts_with("--") && w.text.contains('k'))
-        }),
-        "kill" => words.len() > 2 && words[words.len() - 1].text == "-1",
-        _ => false,
-    })
-}
-
-fn ends_process(scene: &FloorCommand<'_>) -> bool {
-    let own = |text: &str| {
-        let name = text.trim_start_matches('$').trim_matches(['{', '}']);
-        text.starts_with('%')
-            || text == "$!"
-            || text.contains("jobs -p")
-            || (text.starts_with('$') && scene.compact_text().contains(&format!("{name}=$!")))
-    };
-    scene.commands().any(|(_, words)| {
-        if shell::head_name(&words[0]) != "kill"
-            || has_argument(&words[1..], &["-l", "-L", "-0", "--list"])
-        {
-            return false;
-        }
-        let mut operands = words[1..].iter().filter(|w| !w.text.starts_with('-')).peekable();
-        operands.peek().is_none() || operands.any(|w| !own(&w.text))
     })
 }
 

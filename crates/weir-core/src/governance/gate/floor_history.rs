@@ -171,10 +171,17 @@ pub(super) fn forces_a_push(scene: &FloorCommand<'_>) -> bool {
 }
 
 fn is_forced_push(git: &GitCommand<'_>) -> bool {
-    git.name() == "push"
-        && git.rest.iter().any(|word| {
-            ["--for*", "-f", "--mi*", "+*"].iter().any(|form| fits_argument(form, &word.text))
-        })
+    // A setting for this one command that says what is pushed: all there is, or what stands behind a plus sign.
+    let is_set = |word: &ShellWord| {
+        let text = word.text.strip_prefix("-c").unwrap_or(&word.text).to_ascii_lowercase();
+        text.trim_start().starts_with("remote.")
+            && (text.contains(".mirror") || text.contains(".push=+"))
+    };
+    matches!(git.name(), "push" | "send-pack" | "http-push")
+        && (git.before.iter().any(is_set)
+            || git.rest.iter().any(|word| {
+                ["--for*", "-f", "--mi*", "+*"].iter().any(|form| fits_argument(form, &word.text))
+            }))
 }
 
 pub(super) fn rewrites_history(scene: &FloorCommand<'_>) -> bool {
@@ -250,6 +257,7 @@ fn is_last_way(git: &GitCommand<'_>) -> bool {
             "repack" => {
                 git.has_letter('a') && git.has_letter('d')
                     || git.has_long("--unpack-unreachable", 4)
+                    || git.has_long("--cruft-expiration", "--cruft-".len())
             }
             "update-ref" => !git.rest.is_empty() && !git.has_word(&["-h", "--help"]),
             "fast-import" => git.has_long("--force", 4),
@@ -334,5 +342,44 @@ pub(super) fn can_hide_options(word: &ShellWord) -> bool {
         long if long.starts_with("--") => !long.contains('='),
         short if short.starts_with('-') => !short.contains(['m', 'F']),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::governance::rules::{RuleContext, RuleSet};
+    use crate::governance::shell::ReadCommand;
+    use crate::tool::CommandEffect;
+
+    #[test]
+    fn z3_other_words_for_a_forced_push_and_for_throwing_away_are_known() {
+        let context = RuleContext { workspace: "/work/ws".into(), ..RuleContext::default() };
+        let rules = RuleSet::new(context);
+        let meets = |line: &str, row: fn(&FloorCommand<'_>) -> bool| {
+            let effect =
+                CommandEffect { command: line.into(), cwd: ".".into(), ..CommandEffect::default() };
+            let read = ReadCommand::from_text(line);
+            row(&FloorCommand::from_read(&effect, &rules, &read))
+        };
+        for line in [
+            "git send-pack --force origin main",
+            "git send-pack origin +main",
+            "git http-push -f https://example.org/x main",
+            "/usr/lib/git-core/git-send-pack --mirror origin",
+            "git -c remote.origin.mirror=true push origin",
+            "git -cRemote.origin.Push=+refs/heads/*:refs/heads/* push",
+        ] {
+            assert!(meets(line, forces_a_push), "{line}");
+        }
+        for line in [
+            "git send-pack origin main",
+            "git -c remote.origin.push=refs/heads/main push",
+            "git -c remote.origin.mirror=true fetch origin",
+        ] {
+            assert!(!meets(line, forces_a_push), "{line}");
+        }
+        assert!(meets("git repack -d --cruft --cruft-expiration=now", takes_the_way_back));
+        assert!(!meets("git repack -d --cruft", takes_the_way_back));
     }
 }

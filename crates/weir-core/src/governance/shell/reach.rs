@@ -13,6 +13,11 @@ const SCRIPT_BYTES_MAX: usize = 300_000;
 const SHELLS: &[&str] =
     &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "rksh"];
 
+/// Their options behind which a value stands, beside those that end in `o`.
+const SHELL_VALUES: &[&str] = &["--init-file", "--rcfile"];
+/// Other commands that have a shell read a script from their input.
+const SCRIPT_READERS: &[&str] = &[".", "at", "batch", "newgrp", "parallel", "sem", "source", "su"];
+
 /// Programs that read a script from their input when their arguments name none.
 const INTERPRETERS: &[&str] = &[
     "python",
@@ -124,15 +129,24 @@ const WRAPPERS: &[(&str, usize)] = &[
     ("catchsegv", 0),
     ("cgexec", 0),
     ("chpst", 0),
+    ("choom", 0),
     ("chronic", 0),
+    ("daemonize", 0),
     ("dbus-run-session", 0),
+    ("dtach", 1),
     ("eatmydata", 0),
     ("expect", 0),
+    ("faketime", 1),
     ("fakeroot", 0),
     ("firejail", 0),
+    ("flatpak-spawn", 0),
     ("gdb", 0),
+    ("gosu", 1),
+    ("host-spawn", 0),
     ("hyperfine", 0),
     ("ifne", 0),
+    ("linux32", 0),
+    ("linux64", 0),
     ("nix-shell", 0),
     ("npx", 0),
     ("numactl", 0),
@@ -143,36 +157,56 @@ const WRAPPERS: &[(&str, usize)] = &[
     ("rlwrap", 0),
     ("screen", 0),
     ("sem", 0),
+    ("setarch", 1),
     ("sg", 1),
     ("ssh-agent", 0),
+    ("start-stop-daemon", 0),
+    ("su-exec", 1),
+    ("systemd-cat", 0),
+    ("systemd-inhibit", 0),
     ("tmux", 1),
     ("torify", 0),
     ("torsocks", 0),
     ("valgrind", 0),
+    ("watchexec", 0),
     ("xvfb-run", 0),
 ];
 
 /// Programs that run the command behind these words of theirs, and how many operands stand before it.
 const BEHIND: &[(&str, &[&str], usize)] = &[
     ("asdf", &["exec"], 0),
+    ("aws-vault", &["exec"], 1),
     ("bun", &["x"], 0),
     ("bundle", &["exec"], 0),
     ("conda", &["run"], 0),
     ("direnv", &["exec"], 1),
+    ("distrobox", &["enter"], 1),
+    ("doppler", &["run"], 0),
     ("git", &["bisect", "run"], 0),
     ("git", &["submodule", "foreach"], 0),
+    ("hatch", &["run"], 0),
     ("mise", &["exec"], 0),
+    ("mise", &["x"], 0),
     ("nix", &["develop"], 1),
     ("nix", &["shell"], 1),
     ("npm", &["exec"], 0),
+    ("op", &["run"], 0),
+    ("pdm", &["run"], 0),
     ("perf", &["record"], 0),
     ("perf", &["stat"], 0),
     ("pipenv", &["run"], 0),
+    ("pixi", &["run"], 0),
     ("pnpm", &["dlx"], 0),
     ("pnpm", &["exec"], 0),
     ("poetry", &["run"], 0),
+    ("pyenv", &["exec"], 0),
+    ("rbenv", &["exec"], 0),
+    ("rr", &["record"], 0),
     ("rustup", &["run"], 1),
+    ("rye", &["run"], 0),
+    ("toolbox", &["run"], 0),
     ("uv", &["run"], 0),
+    ("volta", &["run"], 0),
     ("yarn", &["dlx"], 0),
     ("yarn", &["exec"], 0),
 ];
@@ -250,14 +284,16 @@ pub(in crate::governance) fn runs_its_input(part: &CommandPart) -> bool {
             "." => name,
             _ => name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'),
         };
-        if !SHELLS.contains(&name) && !INTERPRETERS.contains(&bare) {
+        let is_shell = SHELLS.contains(&name);
+        if !is_shell && !INTERPRETERS.contains(&bare) {
             return false;
         }
         let is_value = |at: usize| at > 0 && VALUE_OPTIONS.contains(&after[at - 1].text.as_str());
         let is_script =
             |(at, word): (usize, &ShellWord)| !word.text.starts_with(['-', '+']) && !is_value(at);
-        after.iter().any(|word| word.text == "-s" || INPUTS.contains(&word.text.as_str()))
+        after.iter().any(|word| word.text == "-s" || is_input(&word.text))
             || !after.iter().enumerate().any(is_script)
+            || (is_shell && shell_reads_script(after))
     })
 }
 
@@ -462,21 +498,71 @@ fn follow_evaluated(part: &CommandPart, found: &mut CommandReach) {
     }
 }
 
-/// Whether some command in `words` is a shell that reads its script from its input.
+/// Whether some command in `words` is a shell that reads its script from its input, or has one read it.
 fn reads_script(words: &[ShellWord]) -> bool {
-    if !words.iter().any(|word| SHELLS.contains(&head_name(word))) {
+    let may_read = |word: &ShellWord| {
+        let name = head_name(word);
+        SHELLS.contains(&name) || SCRIPT_READERS.contains(&name)
+    };
+    if !words.iter().any(may_read) {
         return false;
     }
     command_heads(words).into_iter().any(|at| {
-        let words = &words[at..];
-        let from_input = |word: &ShellWord| {
-            let group = word.text.strip_prefix('-').filter(|group| !group.starts_with('-'));
-            group.is_some_and(|group| group.contains('s') && !group.contains('c'))
-        };
-        SHELLS.contains(&head_name(&words[0]))
-            && (words[1..].iter().all(|w| w.text.starts_with('-') && w.text != "-c")
-                || words[1..].iter().take_while(|w| w.text.starts_with('-')).any(from_input))
+        let (name, after) = (head_name(&words[at]), &words[at + 1..]);
+        let operands = || after.iter().filter(|word| !word.text.starts_with('-'));
+        match name {
+            name if SHELLS.contains(&name) => {
+                let feeds = |word: &ShellWord| matches!(head_name(word), "parallel" | "xargs");
+                shell_reads_script(after)
+                    || (words[..at].iter().any(feeds) && script_is_put_in(after))
+            }
+            "." | "source" => operands().next().is_some_and(|word| is_input(&word.text)),
+            "at" | "batch" => !after.iter().any(|word| word.text.starts_with("-f")),
+            "newgrp" | "su" => !has_letter(after, 'c'),
+            // Lines are commands to them where none stands behind them.
+            "parallel" | "sem" => operands().next().is_none(),
+            _ => false,
+        }
     })
+}
+
+/// Whether a shell with these arguments reads its script from its input.
+fn shell_reads_script(after: &[ShellWord]) -> bool {
+    let takes_value = |text: &str| {
+        SHELL_VALUES.contains(&text)
+            || (text.starts_with(['-', '+'])
+                && !text.starts_with("--")
+                && text.ends_with(['o', 'O']))
+    };
+    let is_operand = |at: &usize| {
+        let is_value = *at > 0 && takes_value(&after[*at - 1].text);
+        !after[*at].text.starts_with(['-', '+']) && !is_value
+    };
+    let end = (0..after.len()).find(is_operand).unwrap_or(after.len());
+    let (options, operands) = after.split_at(end);
+    let is_given = has_letter(options, 'c');
+    match operands.first() {
+        _ if is_given => false,
+        Some(script) => is_input(&script.text) || has_letter(options, 's'),
+        None => true,
+    }
+}
+
+/// Whether the script that a shell is given is no more than the place for one: `xargs -I{} sh -c {}`.
+fn script_is_put_in(after: &[ShellWord]) -> bool {
+    let script = after.iter().find(|word| !word.text.starts_with(['-', '+']));
+    has_letter(after, 'c')
+        && script.is_none_or(|script| !script.text.contains(|c: char| c.is_alphanumeric()))
+}
+
+fn is_input(text: &str) -> bool {
+    INPUTS.contains(&text)
+}
+
+/// Whether a letter stands in a group of short options.
+fn has_letter(words: &[ShellWord], letter: char) -> bool {
+    let groups = words.iter().filter_map(|word| word.text.strip_prefix('-'));
+    groups.filter(|group| !group.starts_with('-')).any(|group| group.contains(letter))
 }
 
 /// Whether a program of this name may run a command that stands in its arguments.

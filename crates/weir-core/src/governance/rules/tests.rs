@@ -596,6 +596,10 @@ fn g4_a_rule_for_exactly_one_command_covers_nothing_that_it_is_told_elsewhere() 
         ("sqlite3 a.db", &["echo '.shell touch x' | sqlite3 a.db"]),
         ("pwsh", &["echo 'ni x' | pwsh"]),
         ("su", &["echo 'touch x' | su"]),
+        ("ssh -p 22 build", &["echo 'touch x' | ssh -p 22 build"]),
+        ("docker exec -i box sh", &["echo 'touch x' | docker exec -i box sh"]),
+        ("vim -es", &["echo '!touch x' | vim -es"]),
+        ("sh -euo pipefail", &["echo 'touch x' | sh -euo pipefail"]),
     ];
     for (agreed, others) in table {
         let rules = with(RuleAction::Allow, &[&format!("Shell({agreed})")]);
@@ -617,6 +621,8 @@ fn g4_a_rule_for_exactly_one_command_covers_nothing_that_it_is_told_elsewhere() 
         ("sed s/a/b/", "cat a.csv | sed s/a/b/"),
         ("make -f build.mk", "cat a.csv | make -f build.mk"),
         ("awk '{ print }' -", "cat a.csv | awk '{ print }' -"),
+        ("ssh -p 22 build 'cat > a.csv'", "cat a.csv | ssh -p 22 build 'cat > a.csv'"),
+        ("docker exec -i box sh -c cat", "cat a.csv | docker exec -i box sh -c cat"),
     ] {
         let rules = with(RuleAction::Allow, &[&format!("Shell({agreed})")]);
         assert!(matches!(rules.rule_command(&confined(line)), Ruling::Allow(_)), "{line}");

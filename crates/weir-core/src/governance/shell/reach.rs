@@ -2,6 +2,7 @@
 //!
 //! Only for what forbids: deny and ask rules and the hard floor. Permission is never drawn from it.
 
+use super::runners::ssh_has_command;
 use super::{CommandLine, CommandPart, PARTS_MAX, ShellWord, lexer, parse_command_line};
 
 /// Scripts inside scripts are followed so deep.
@@ -75,7 +76,21 @@ const INPUT_RUNNERS: &[&str] = &[
     "lldb",
     "m4",
     "gnuplot",
+    "dc",
+    "duckdb",
+    "expect",
+    "ftp",
+    "lftp",
+    "mongo",
+    "mongosh",
+    "nvim",
+    "sftp",
+    "vi",
+    "vim",
 ];
+/// Programs that run a shell elsewhere if their arguments name one.
+const CONTAINERS: &[&str] =
+    &["docker", "docker-compose", "kubectl", "lxc", "nerdctl", "oc", "podman"];
 /// Programs whose commands stand in a file that an option names, which may be their input.
 const FILE_RUNNERS: &[&str] = &["make", "gmake", "awk", "gawk", "mawk", "sed"];
 /// Names of the input.
@@ -278,6 +293,15 @@ pub(in crate::governance) fn runs_its_input(part: &CommandPart) -> bool {
         }
         if FILE_RUNNERS.contains(&name) {
             return takes_commands_from_input(after);
+        }
+        if name == "ssh" {
+            return !ssh_has_command(words);
+        }
+        if CONTAINERS.contains(&name) {
+            let reads = |at: usize| {
+                SHELLS.contains(&head_name(&after[at])) && shell_reads_script(&after[at + 1..])
+            };
+            return (0..after.len()).any(reads);
         }
         // `python3.12` too.
         let bare = match name {

@@ -250,6 +250,26 @@ impl SshOptions {
     }
 }
 
+/// Whether a line of `ssh` has a command for the other machine: without one that reads commands from what is printed
+/// to it.
+pub(super) fn ssh_has_command(words: &[ShellWord]) -> bool {
+    let known = SSH_OPTIONS.iter().find(|options| options.program == "ssh");
+    let values = known.map_or("", |options| options.values);
+    let (mut at, mut has_host) = (1, false);
+    while let Some(word) = words.get(at) {
+        match word.text.strip_prefix('-').filter(|group| !group.is_empty()) {
+            None if has_host => return true,
+            None => has_host = true,
+            Some(group) => {
+                let value_at = group.find(|letter: char| values.contains(letter));
+                at += usize::from(value_at.is_some_and(|value_at| value_at + 1 == group.len()));
+            }
+        }
+        at += 1;
+    }
+    false
+}
+
 /// Whether a setting of `ssh` is one by which it runs a program or gets elsewhere: `ProxyCommand=…`, `"ProxyJump" …`.
 fn is_program_of_ssh(setting: &str) -> bool {
     let key = setting.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());

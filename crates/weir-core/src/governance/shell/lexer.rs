@@ -3,11 +3,13 @@
 //! It follows the POSIX and bash grammar of words, quotes, operators, redirections and
 //! here-documents, and marks everything beyond it.
 
+mod case;
 mod escapes;
 mod here_document;
 
 use std::borrow::Cow;
 
+use case::CasePlace;
 use here_document::PendingHereDocument;
 
 use super::{
@@ -78,6 +80,9 @@ struct Lexer<'a> {
     calculates: bool,
     /// What quotes are around what is read.
     quotes: Quotes,
+    /// Where in a `case` of this list it stands, and how many of them are open.
+    case: CasePlace,
+    cases: usize,
 }
 
 impl<'a> Lexer<'a> {
@@ -96,6 +101,8 @@ impl<'a> Lexer<'a> {
             nested: depth > 0,
             calculates: false,
             quotes: Quotes::None,
+            case: CasePlace::Elsewhere,
+            cases: 0,
         }
     }
 
@@ -118,8 +125,9 @@ impl<'a> Lexer<'a> {
     fn read_list(&mut self, until: ListEnd) {
         while let Some(next) = self.peek() {
             match next {
-                ' ' | '\t' => self.at += 1,
                 '\\' if self.starts("\\\n") => self.at += 2,
+                _ if self.stands_at_pattern() => self.pattern_step(next),
+                ' ' | '\t' => self.at += 1,
                 '\n' => {
                     self.finish();
                     self.at += 1;
@@ -127,7 +135,7 @@ impl<'a> Lexer<'a> {
                 }
                 ';' => {
                     self.finish();
-                    self.at += 1;
+                    self.end_clause();
                 }
                 '|' => {
                     self.finish();
@@ -149,7 +157,7 @@ impl<'a> Lexer<'a> {
                     self.finish();
                     self.at += 1;
                     if until == ListEnd::Paren {
-                        return;
+                        return self.expect_no_case();
                     }
                     self.mark_unreadable("a parenthesis is closed that was never opened");
                 }
@@ -170,6 +178,7 @@ impl<'a> Lexer<'a> {
             }
         }
         self.finish();
+        self.expect_no_case();
         if until == ListEnd::Paren {
             self.mark_unreadable("a parenthesis is never closed");
         }
@@ -235,7 +244,9 @@ impl<'a> Lexer<'a> {
         self.depth += 1;
         self.nested = nested;
         self.names_function = false;
+        let cases = (std::mem::take(&mut self.case), std::mem::take(&mut self.cases));
         self.read_list(ListEnd::Paren);
+        (self.case, self.cases) = cases;
         self.depth -= 1;
         self.part = part;
         (self.part_start, self.part_end, self.nested, self.names_function) = bounds;
@@ -244,6 +255,7 @@ impl<'a> Lexer<'a> {
     /// Ends the simple command that is being read.
     fn finish(&mut self) {
         self.names_function = false;
+        self.end_subject();
         let Some(start) = self.part_start.take() else {
             return;
         };
@@ -281,6 +293,7 @@ impl<'a> Lexer<'a> {
         if self.part.words.is_empty() {
             if RESERVED.contains(&raw) {
                 self.line.control = true;
+                self.cases = self.cases.saturating_sub(usize::from(raw == "esac"));
                 return;
             }
             if HEADERS.contains(&raw) {
@@ -289,6 +302,7 @@ impl<'a> Lexer<'a> {
                     self.names_function = true;
                     return;
                 }
+                self.begin_case(raw);
             }
         }
         self.begin(start);
@@ -304,6 +318,7 @@ impl<'a> Lexer<'a> {
             self.part.assignments.push(word);
         } else {
             self.part.words.push(word);
+            self.follow_subject(raw);
         }
     }
 

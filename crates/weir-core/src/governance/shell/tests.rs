@@ -20,12 +20,14 @@ fn parts(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Whether a line might run `pkill`, as far as it is seen.
+fn runs_pkill(line: &str) -> bool {
+    let reach = command_reach(&parse_command_line(line));
+    reach.commands().any(|words| head_name(&words[0]) == "pkill")
+}
+
 #[test]
 fn z3_no_frame_around_a_command_hides_which_program_runs() {
-    let runs = |line: &str| {
-        let reach = command_reach(&parse_command_line(line));
-        reach.commands().any(|words| head_name(&words[0]) == "pkill")
-    };
     for line in [
         "function f { pkill node; }; f",
         "function f while pkill node; do :; done",
@@ -55,6 +57,44 @@ fn z3_no_frame_around_a_command_hides_which_program_runs() {
         "hatch run pkill node",
         "mise x -- pkill node",
         "tmux new -d 'pkill node'",
+        "let 'a[$(pkill node)]=1'",
+        "test -v 'a[$(pkill node)]'",
+        "printf -v 'a[$(pkill node)]' x",
+        "printf -v'a[$(pkill node)]' x",
+        "[[ -v 'a[$(pkill node)]' ]]",
+        "[[ 'a[$(pkill node)]' -eq 1 ]]",
+        "declare 'a[`pkill node`]=1'",
+    ] {
+        assert!(runs_pkill(line), "{line}");
+    }
+    for line in [
+        "printf '%s' 'see `pkill node` [x]'",
+        "git log run pkill",
+        "poetry add pkill",
+        "echo function pkill",
+        "env SHELL=pkill node",
+        "env ls -S pkill",
+        "test -f 'a[$(pkill node)]'",
+    ] {
+        assert!(!runs_pkill(line), "{line}");
+    }
+}
+
+#[test]
+fn z3_a_word_that_a_line_is_broken_in_hides_no_command() {
+    for line in [
+        "!\\\n pkill node",
+        "th\\\nen pkill node",
+        "A\\\nB=1 pkill node",
+        "fun\\\nction f { pkill node; }; f",
+    ] {
+        assert!(runs_pkill(line), "{line}");
+    }
+}
+
+#[test]
+fn z3_what_is_printed_into_a_shell_is_its_script() {
+    for line in [
         "echo pkill node | bash +x",
         "echo pkill node | bash -o pipefail",
         "echo pkill node | sh -euo pipefail -x",
@@ -66,35 +106,59 @@ fn z3_no_frame_around_a_command_hides_which_program_runs() {
         "echo 'pkill node' | xargs -0 sh -c",
         "at now <<< 'pkill node'",
         "su me <<< 'pkill node'",
-        "let 'a[$(pkill node)]=1'",
-        "test -v 'a[$(pkill node)]'",
-        "printf -v 'a[$(pkill node)]' x",
-        "printf -v'a[$(pkill node)]' x",
-        "[[ -v 'a[$(pkill node)]' ]]",
-        "[[ 'a[$(pkill node)]' -eq 1 ]]",
-        "declare 'a[`pkill node`]=1'",
-        "!\\\n pkill node",
-        "th\\\nen pkill node",
-        "A\\\nB=1 pkill node",
-        "fun\\\nction f { pkill node; }; f",
     ] {
-        assert!(runs(line), "{line}");
+        assert!(runs_pkill(line), "{line}");
     }
     for line in [
-        "printf '%s' 'see `pkill node` [x]'",
-        "git log run pkill",
-        "poetry add pkill",
-        "echo function pkill",
-        "env SHELL=pkill node",
-        "env ls -S pkill",
         "echo pkill node | bash -euo pipefail x.sh",
         "echo pkill node | bash -c cat",
         "echo pkill node | xargs -I{} sh -c 'ls {}'",
         "echo pkill node | parallel ls",
         "echo pkill node | source x.sh",
-        "test -f 'a[$(pkill node)]'",
     ] {
-        assert!(!runs(line), "{line}");
+        assert!(!runs_pkill(line), "{line}");
+    }
+}
+
+#[test]
+fn z3_the_patterns_of_a_case_are_no_commands_and_end_no_list() {
+    let table: &[(&str, &[&str])] = &[
+        ("case x in a) rm y;; esac", &["case|x|in|a", "rm|y"]),
+        ("case $1 in a | b) c;; (d) e;& *) f; esac; g", &["case|?$1|in|a|b", "c", "e", "f", "g"]),
+        ("case x in\n# a)\n(a)\n  b\n  ;;\nesac\nc", &["case|x|in|a", "b", "c"]),
+        (
+            "case x in a) case y in b) c;; esac;; d) e;; esac",
+            &["case|x|in|a", "case|y|in|b", "c", "e"],
+        ),
+        ("case x in esac; rm y", &["case|x|in", "rm|y"]),
+        (
+            "echo \"$(case x in x) rm y;; esac)\"",
+            &["case|x|in|x", "rm|y", "echo|?$(case x in x) rm y;; esac)"],
+        ),
+        (
+            "echo $(case x in (x) rm y;; esac)",
+            &["case|x|in|x", "rm|y", "echo|?$(case x in (x) rm y;; esac)"],
+        ),
+        ("case x in $(rm y)) a;; esac", &["rm|y", "case|x|in|?$(rm y)", "a"]),
+        ("case x in a) cat <<E;;\nrm y\nE\nb) c;; esac", &["case|x|in|a", "cat", "c"]),
+        ("for c in case esac; do rm y; done", &["for|c|in|case|esac", "rm|y"]),
+        ("case x in a) b;; 'esac') c;; esac", &["case|x|in|a", "b", "c"]),
+    ];
+    for (text, expected) in table {
+        assert_eq!(parts(text), *expected, "{text:?}");
+        let line = parse_command_line(text);
+        assert!(line.unreadable.is_none() && line.control, "{text:?}");
+    }
+    for text in [
+        "case x in a) b",
+        "echo $(case x in a) b)",
+        "case x in @(a|b)) c;; esac",
+        "case x in a\nrm y) c;; esac",
+        "A=1 case x in\nrm y\nesac) b",
+        "case x\nin a) rm y;; esac",
+        "case x; rm y",
+    ] {
+        assert!(parse_command_line(text).unreadable.is_some(), "{text:?}");
     }
 }
 

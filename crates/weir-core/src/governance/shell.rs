@@ -4,6 +4,7 @@
 //! for certain is marked, and what is marked is never matched by an allow rule with a prefix; what
 //! might run is listed as broadly as possible by `reach`, for deny rules and the floor.
 
+mod braces;
 mod git_options;
 mod git_settings;
 mod lexer;

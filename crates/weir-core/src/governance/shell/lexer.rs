@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use case::CasePlace;
 use here_document::PendingHereDocument;
 
+use super::braces::BraceSigns;
 use super::{
     COMMAND_CHARS_MAX, CommandLine, CommandPart, NESTING_MAX, PARTS_MAX, Redirection, ShellWord,
 };
@@ -402,6 +403,7 @@ impl<'a> Lexer<'a> {
     /// One word, up to the next blank or operator.
     fn word(&mut self) -> ShellWord {
         let mut word = ShellWord::default();
+        let mut braces = BraceSigns::Nothing;
         let start = self.at;
         while let Some(next) = self.peek() {
             match next {
@@ -443,13 +445,18 @@ impl<'a> Lexer<'a> {
                     let rest = &self.text[self.at..];
                     let end = rest.bytes().position(is_sign).unwrap_or(rest.len());
                     word.text.push_str(&rest[..end]);
+                    braces = braces.add_signs(&rest[..end]);
                     self.at += end;
                 }
             }
         }
         let raw = &self.text[start..self.at];
-        let braces = raw.contains('{') && raw.contains('}') && raw != "{}";
-        word.expands |= braces && (raw.contains(',') || raw.contains(".."));
+        // What a line is broken in may be put together to a pair.
+        let may_be_whole = || {
+            let is_pair = raw.contains('{') && raw.contains('}');
+            raw.contains('\n') && is_pair && (raw.contains(',') || raw.contains('.'))
+        };
+        word.expands |= braces == BraceSigns::Whole || may_be_whole();
         word
     }
 

@@ -13,6 +13,7 @@ mod readers;
 mod runner_table;
 mod runners;
 
+pub use braces::expand_braces;
 pub use git_options::{GitOptionTarget, git_option_target};
 pub use git_settings::git_setting_runs;
 pub(in crate::governance) use reach::runs_its_input;

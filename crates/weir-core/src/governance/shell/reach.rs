@@ -2,11 +2,16 @@
 //!
 //! Only for what forbids: deny and ask rules and the hard floor. Permission is never drawn from it.
 
+use std::ops::ControlFlow;
+
+use super::braces::expand_braces;
 use super::runners::ssh_has_command;
 use super::{CommandLine, CommandPart, PARTS_MAX, ShellWord, lexer, parse_command_line};
 
 /// Scripts inside scripts are followed so deep.
 const SCRIPTS_MAX: usize = 4;
+/// Most words that one part has with its lists in braces put in.
+const WORDS_PUT_IN_MAX: usize = 20_000;
 /// Most bytes of scripts that are read for one command line: wrappers of wrappers multiply them.
 const SCRIPT_BYTES_MAX: usize = 300_000;
 
@@ -382,29 +387,84 @@ fn follow_line(line: &CommandLine, depth: usize, found: &mut CommandReach) {
     if let Some(why) = line.unreadable {
         found.give_up(why);
     }
-    let feeds_shell = line.parts.iter().any(|part| reads_script(&part.words));
+    let scene = LineScene {
+        computes: line.computes,
+        feeds_shell: line.parts.iter().any(|part| reads_script(&part.words)),
+        depth,
+    };
     for part in &line.parts {
-        if found.parts.len() > PARTS_MAX {
-            found.give_up("it has too many parts");
-            return;
-        }
-        found.parts.push(part.clone());
-        if line.computes || evaluates_names(part) {
-            follow_evaluated(part, found);
-        }
-        for script in script_texts(part, feeds_shell, found) {
-            if depth >= SCRIPTS_MAX {
-                found.give_up("scripts stand in scripts too deeply");
-                continue;
-            }
-            found.script_bytes += script.len();
-            if found.script_bytes > SCRIPT_BYTES_MAX {
-                found.give_up("the scripts in it are too long");
+        let put_in = with_braces_put_in(part, found);
+        for part in std::iter::once(part).chain(&put_in) {
+            if follow_part(part, scene, found).is_break() {
                 return;
             }
-            follow_line(&parse_command_line(&script), depth + 1, found);
         }
     }
+}
+
+/// What counts for each part of a line.
+#[derive(Clone, Copy)]
+struct LineScene {
+    computes: bool,
+    /// Some shell in it reads what another part prints.
+    feeds_shell: bool,
+    depth: usize,
+}
+
+/// Lists a part and the scripts in it. It breaks off where the whole line is given up.
+fn follow_part(part: &CommandPart, scene: LineScene, found: &mut CommandReach) -> ControlFlow<()> {
+    if found.parts.len() > PARTS_MAX {
+        found.give_up("it has too many parts");
+        return ControlFlow::Break(());
+    }
+    found.parts.push(part.clone());
+    if scene.computes || evaluates_names(part) {
+        follow_evaluated(part, found);
+    }
+    for script in script_texts(part, scene.feeds_shell, found) {
+        if scene.depth >= SCRIPTS_MAX {
+            found.give_up("scripts stand in scripts too deeply");
+            continue;
+        }
+        found.script_bytes += script.len();
+        if found.script_bytes > SCRIPT_BYTES_MAX {
+            found.give_up("the scripts in it are too long");
+            return ControlFlow::Break(());
+        }
+        follow_line(&parse_command_line(&script), scene.depth + 1, found);
+    }
+    ControlFlow::Continue(())
+}
+
+/// A part as the shell makes it of one with lists in braces: `{rm,-rf,x}` is a command. `None`: it has none, or a
+/// variable or a command gives what stands in them.
+fn with_braces_put_in(part: &CommandPart, found: &mut CommandReach) -> Option<CommandPart> {
+    let has_braces = |word: &ShellWord| {
+        word.expands && word.text.contains('{') && !word.text.contains(['$', '`'])
+    };
+    // Where it goes is followed word by word, and once.
+    let goes = |word: &ShellWord| matches!(word.text.as_str(), "cd" | "popd" | "pushd");
+    if part.words.first().is_none_or(goes) || !part.words.iter().any(has_braces) {
+        return None;
+    }
+    let mut words: Vec<ShellWord> = Vec::new();
+    for word in &part.words {
+        if !has_braces(word) {
+            words.push(word.clone());
+            continue;
+        }
+        // What comes out empty is no word.
+        let texts = expand_braces(&word.text).into_iter().filter(|text| !text.is_empty());
+        words.extend(texts.map(|text| {
+            let expands = text.contains(['*', '?', '[', '~']);
+            ShellWord { text, expands, splits: word.splits }
+        }));
+        if words.len() > WORDS_PUT_IN_MAX {
+            found.give_up("the lists in its braces are too long");
+            return None;
+        }
+    }
+    (words != part.words).then(|| CommandPart { words, ..part.clone() })
 }
 
 /// The texts in `part` that some shell would read as a script.
@@ -438,6 +498,7 @@ fn script_texts(part: &CommandPart, feeds_shell: bool, found: &mut CommandReach)
         if runs && !std::mem::replace(&mut any_runs, true) {
             let scripted = |word: &&ShellWord| {
                 word.text.contains(|c: char| c.is_whitespace() || ";|&`$()<>'\"".contains(c))
+                    || (word.text.contains('{') && word.text.contains(','))
             };
             let told = words[1..].iter().filter(scripted);
             scripts.extend(told.clone().map(|word| word.text.clone()));

@@ -93,6 +93,31 @@ fn z3_a_word_that_a_line_is_broken_in_hides_no_command() {
 }
 
 #[test]
+fn z3_a_list_in_braces_is_what_the_shell_makes_of_it() {
+    for line in [
+        "{pkill,node}",
+        "{,pkill} node",
+        "{pkill,node}>/dev/null",
+        "sudo {pkill,node}",
+        "bash {-c,'pkill node'}",
+        "bash -c '{pkill,node}'",
+    ] {
+        assert!(runs_pkill(line), "{line}");
+    }
+    for line in ["echo {pkill,node}", "'{pkill,node}'", "x{pkill,node}"] {
+        assert!(!runs_pkill(line), "{line}");
+    }
+    let reach = command_reach(&parse_command_line("rm -rf a{,/../..} {~,b} \"$X\" {c,$Y}"));
+    let words = reach.parts.last().expect("a part").words.iter().map(|word| word.text.as_str());
+    let expected = ["rm", "-rf", "a", "a/../..", "~", "b", "$X", "{c,$Y}"];
+    assert_eq!(words.collect::<Vec<_>>(), expected);
+    assert_eq!(reach.parts.len(), 2);
+    assert_eq!(command_reach(&parse_command_line("echo {a} ${b}")).parts.len(), 1);
+    let many = format!("echo {}", "{a,a,a,a,a,a,a,a} ".repeat(4_000));
+    assert!(command_reach(&parse_command_line(&many)).unread.is_some());
+}
+
+#[test]
 fn z3_what_is_printed_into_a_shell_is_its_script() {
     for line in [
         "echo pkill node | bash +x",

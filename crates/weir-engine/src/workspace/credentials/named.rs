@@ -6,12 +6,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use weir_core::governance::shell::{self, CommandLine, CommandPart};
+use weir_core::governance::shell::{self, CommandLine, CommandPart, expand_braces};
 use weir_core::tool::{PathAccess, PathEffect, PathPlace};
 
 use super::super::Workspace;
 use super::inside::LOOKED_BYTES_MAX;
-use super::patterns::{PatternSearch, expand_braces, is_pattern};
+use super::patterns::{PatternSearch, is_pattern};
 
 /// Bytes that are looked at of each file that a pattern fits: it may be one of very many, and a key is short.
 const PATTERN_BYTES_MAX: u64 = 64 << 10;

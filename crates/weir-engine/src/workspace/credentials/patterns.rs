@@ -1,6 +1,6 @@
-//! Patterns and braces of the shell, as far as they name files that are looked at for private keys (G6). What
-//! is not told apart here is taken for more than the shell would: nothing is run by it. Not here: what is done
-//! with the files, and words that the shell computes.
+//! Patterns of the shell, as far as they name files that are looked at for private keys (G6). What is not told
+//! apart here is taken for more than the shell would: nothing is run by it. Not here: what is done with the files,
+//! braces, and words that the shell computes.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -14,83 +14,9 @@ const FILES_MAX: usize = 200;
 const ENTRIES_MAX: usize = 1_000_000;
 /// Folders that are looked through for one line: a pattern may lead from many to one, again and again.
 const FOLDERS_MAX: usize = 2_000;
-/// Words that one with braces becomes; in the others all from the next brace on is taken for anything.
-const WORDS_MAX: usize = 64;
-/// Longest word whose braces are looked at, in bytes: no path is longer.
-const WORD_BYTES_MAX: usize = 4_096;
-
 /// Whether a word has signs of a pattern in it.
 pub(super) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
-}
-
-/// What a word with braces becomes: `{a,b/c}.txt` is two. A range is taken for anything.
-pub(super) fn expand_braces(word: &str) -> Vec<String> {
-    let mut open = vec![word.to_owned()];
-    let mut done = Vec::new();
-    while let Some(text) = open.pop() {
-        let pair = if text.len() <= WORD_BYTES_MAX { first_pair(&text) } else { None };
-        let Some(pair) = pair else {
-            done.push(text);
-            continue;
-        };
-        let (before, after) = (&text[..pair.from], &text[pair.to + 1..]);
-        if pair.commas.is_empty() {
-            open.push(format!("{before}*{after}"));
-            continue;
-        }
-        if open.len() + done.len() >= WORDS_MAX {
-            let rest = after.rsplit('}').next().unwrap_or_default();
-            done.push(format!("{before}*{rest}"));
-            continue;
-        }
-        let mut from = pair.from + 1;
-        for to in pair.commas.iter().copied().chain([pair.to]) {
-            open.push(format!("{before}{}{after}", &text[from..to]));
-            from = to + 1;
-        }
-    }
-    done
-}
-
-/// A pair of braces that the shell expands.
-struct BracePair {
-    from: usize,
-    to: usize,
-    /// Where its own commas are; none: it is a range.
-    commas: Vec<usize>,
-}
-
-/// The outermost pair that begins first.
-fn first_pair(text: &str) -> Option<BracePair> {
-    let bytes = text.as_bytes();
-    let mut open: Vec<(usize, Vec<usize>, bool)> = Vec::new();
-    let mut first: Option<BracePair> = None;
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            // `${NAME}` is a variable.
-            b'{' if at == 0 || bytes[at - 1] != b'$' => open.push((at, Vec::new(), false)),
-            b',' => {
-                if let Some((_, commas, _)) = open.last_mut() {
-                    commas.push(at);
-                }
-            }
-            b'.' if bytes.get(at + 1) == Some(&b'.') => {
-                if let Some((_, _, is_range)) = open.last_mut() {
-                    *is_range = true;
-                }
-            }
-            b'}' => {
-                let Some((from, commas, is_range)) = open.pop() else { continue };
-                let expands = !commas.is_empty() || is_range;
-                if expands && first.as_ref().is_none_or(|first| from < first.from) {
-                    first = Some(BracePair { from, to: at, commas });
-                }
-            }
-            _ => {}
-        }
-    }
-    first
 }
 
 /// What may still be looked at for one line.
@@ -218,29 +144,6 @@ fn set_end(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn g6_braces_become_the_words_that_a_shell_makes_of_them() {
-        for (word, expected) in [
-            ("a", &["a"][..]),
-            ("{a,b}.txt", &["a.txt", "b.txt"]),
-            ("{a,b/c}.txt", &["a.txt", "b/c.txt"]),
-            ("x{,.bak}", &["x", "x.bak"]),
-            ("{a,{b,c}}", &["a", "b", "c"]),
-            ("{a}{b,c}", &["{a}b", "{a}c"]),
-            ("{{a,b}}", &["{a}", "{b}"]),
-            ("a{1..9}b", &["a*b"]),
-            ("${a,b}", &["${a,b}"]),
-            ("{a,b", &["{a,b"]),
-            ("a}b{", &["a}b{"]),
-        ] {
-            let mut words = expand_braces(word);
-            words.sort();
-            assert_eq!(words, expected, "{word}");
-        }
-        let many = expand_braces(&"{a,b}".repeat(200));
-        assert!(many.len() <= 2 * WORDS_MAX && many.iter().any(|word| word.ends_with('*')));
-    }
 
     #[test]
     fn g6_a_set_of_letters_is_any_letter() {

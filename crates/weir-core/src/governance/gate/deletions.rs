@@ -18,19 +18,15 @@ pub(super) enum ForbiddenDeletion {
 /// What `scene` deletes that it should not.
 pub(super) fn find_forbidden_deletions(scene: &FloorCommand<'_>) -> Vec<ForbiddenDeletion> {
     let mut found = Vec::new();
-    for (folder, words) in scene.commands() {
+    for ((folder, words), (part, _)) in scene.commands().zip(scene.commands_in_parts()) {
         let name = shell::head_name(&words[0]);
         let arguments = &words[1..];
         let operands: Vec<&shell::ShellWord> = match name {
-            "rm" | "rmdir" | "unlink" | "shred" | "trash" | "trash-put" => arguments
-                .iter()
-                .take_while(|w| !matches!(w.text.as_str(), ";" | "+"))
-                .filter(|w| !w.text.starts_with('-') && w.text != "{}")
-                .collect(),
-            "mv" => moved_words(arguments),
-            "find" if finds_to_delete(arguments) => {
-                arguments.iter().take_while(|w| !w.text.starts_with(['-', '(', '!'])).collect()
+            "rm" | "rmdir" | "unlink" | "shred" | "trash" | "trash-put" => {
+                deleted_words(arguments, end_signs(part, words))
             }
+            "mv" => moved_words(arguments),
+            "find" if finds_to_delete(arguments) => searched_words(arguments),
             _ => continue,
         };
         let recursive = name == "find"
@@ -78,6 +74,42 @@ fn is_root(rules: &RuleSet, path: &str) -> bool {
     path == "." || rules.context().below_added_folder(path) == Some("")
 }
 
+/// What ends a command that `find` runs; any other goes to the end of its part, whatever stands in it.
+fn end_signs(part: &shell::CommandPart, words: &[shell::ShellWord]) -> &'static [&'static str] {
+    let above = &part.words[..part.words.len() - words.len()];
+    match above.iter().any(|word| shell::head_name(word) == "find") {
+        true => &[";", "+"],
+        false => &[],
+    }
+}
+
+/// What is taken away: all but options, and behind `--` all.
+fn deleted_words<'w>(
+    arguments: &'w [shell::ShellWord],
+    ends: &[&str],
+) -> Vec<&'w shell::ShellWord> {
+    let end = arguments.iter().position(|word| ends.contains(&word.text.as_str()));
+    let arguments = &arguments[..end.unwrap_or(arguments.len())];
+    let end = arguments.iter().position(|word| word.text == "--").unwrap_or(arguments.len());
+    let (before, behind) = arguments.split_at(end);
+    let before = before.iter().filter(|word| !word.text.starts_with('-'));
+    before.chain(behind.iter().skip(1)).filter(|word| word.text != "{}").collect()
+}
+
+/// Where `find` looks: what stands behind its own options and before what it looks for.
+fn searched_words(mut arguments: &[shell::ShellWord]) -> Vec<&shell::ShellWord> {
+    const OPTIONS: [&str; 9] = ["--", "-E", "-H", "-L", "-P", "-X", "-d", "-s", "-x"];
+    loop {
+        arguments = match arguments {
+            [debug, _, rest @ ..] if debug.text == "-D" => rest,
+            [word, rest @ ..] if OPTIONS.contains(&word.text.as_str()) => rest,
+            [word, rest @ ..] if word.text.starts_with("-O") => rest,
+            _ => break,
+        };
+    }
+    arguments.iter().take_while(|word| !word.text.starts_with(['-', '(', '!'])).collect()
+}
+
 /// What a move takes away: all but the last word, or all where an option says where to.
 fn moved_words(arguments: &[shell::ShellWord]) -> Vec<&shell::ShellWord> {
     let mut operands = Vec::new();
@@ -89,6 +121,7 @@ fn moved_words(arguments: &[shell::ShellWord]) -> Vec<&shell::ShellWord> {
                 says_where_to = true;
                 words.next();
             }
+            "--" => operands.extend(words.by_ref()),
             text if text.starts_with("--t") || text.starts_with("-t") => says_where_to = true,
             text if text.starts_with('-') => {}
             _ => operands.push(word),
@@ -184,6 +217,39 @@ pub(super) fn is_vital(rules: &RuleSet, path: &str) -> bool {
 mod tests {
     use super::*;
     use crate::governance::rules::RuleContext;
+    use crate::governance::shell::ReadCommand;
+    use crate::tool::CommandEffect;
+
+    #[test]
+    fn z3_what_is_deleted_is_found_however_it_is_written() {
+        let context = RuleContext {
+            workspace: "/work/ws".into(),
+            home: Some("/home/me".into()),
+            ..RuleContext::default()
+        };
+        let rules = RuleSet::new(context);
+        for line in [
+            "rm -rf -- -/../../../home/me",
+            "rm -rf + ~",
+            "rm -rf ';' ~",
+            "find -L ~ -delete",
+            "find -O3 -D x -H / -name x -exec rm {} +",
+            "mv -- -/../../../etc x",
+            "rm -rf {~,x}",
+            "rm -rf x{,/../../../home/me}",
+            "{rm,-rf,/home/me}>/dev/null",
+            "rm -rf {,x}/etc",
+            "cat <<E\nE\\\n\nrm -rf ~\nE",
+            "echo $'\\c'; rm -rf ~; echo ''\\'",
+        ] {
+            let effect =
+                CommandEffect { command: line.into(), cwd: ".".into(), ..CommandEffect::default() };
+            let read = ReadCommand::from_text(line);
+            let scene = FloorCommand::from_read(&effect, &rules, &read);
+            let is_found = find_forbidden_deletions(&scene).contains(&ForbiddenDeletion::Outside);
+            assert!(is_found || read.reach.unread.is_some(), "{line:?}");
+        }
+    }
 
     #[test]
     fn z3_what_the_system_and_the_person_stand_on_is_never_deleted() {

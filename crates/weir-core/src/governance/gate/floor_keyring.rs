@@ -3,6 +3,7 @@
 //! bus in a sandbox.
 
 use super::floor::{FloorCommand, is_one_of};
+use super::floor_history::{GitCommand, git_commands};
 use super::floor_keys::key_store_at;
 use super::floor_table::has_argument;
 use crate::governance::shell::{ShellWord, head_name};
@@ -127,7 +128,18 @@ pub(super) fn opens_keys(scene: &FloorCommand<'_>) -> bool {
         let outside = path.starts_with('/');
         (outside || word.contains('/')) && key_store_at(path)
     });
-    opens || scene.commands().any(|(_, words)| reads_keys(words))
+    opens
+        || scene.commands().any(|(_, words)| reads_keys(words))
+        || git_commands(scene).any(|git| reads_keys_by_git(&git))
+}
+
+/// `git credential fill`, and what it asks: `git credential-store get`.
+fn reads_keys_by_git(git: &GitCommand<'_>) -> bool {
+    match git.name() {
+        _ if git.guessed => false,
+        "credential" => has_argument(git.rest, &["fill"]),
+        name => name.starts_with("credential-") && has_argument(git.rest, &["get"]),
+    }
 }
 
 fn reads_keys(words: &[ShellWord]) -> bool {
@@ -144,7 +156,7 @@ fn reads_keys(words: &[ShellWord]) -> bool {
         }
         "kwalletcli" => !rest.is_empty(),
         "keyring" => has_argument(rest, &["get"]),
-        "python" | "python3" => {
+        name if name.starts_with("python") => {
             has_argument(rest, &["keyring"]) && has_argument(rest, &["get"]) && begins(0, "-m")
         }
         "dbus-send" | "gdbus" | "busctl" | "qdbus" | "qdbus6" | "qdbus-qt5" => {
@@ -154,8 +166,11 @@ fn reads_keys(words: &[ShellWord]) -> bool {
             has_argument(rest, &["show"])
                 || rest.len() == 1 && !has_argument(rest, &["ls", "list", "--version", "--help"])
         }
-        "gh" => begins(0, "auth") && begins(1, "token"),
-        "git" => begins(0, "credential") && begins(1, "fill"),
+        "gh" => {
+            begins(0, "auth")
+                && (begins(1, "token")
+                    || rest.iter().any(|w| w.text == "--show-token" || is_flag(&w.text, 't')))
+        }
         _ => false,
     }
 }
@@ -223,7 +238,45 @@ fn is_bus(socket: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{MARK_PARTS, MARKS};
+    use super::*;
+    use crate::governance::rules::{RuleContext, RuleSet};
+    use crate::governance::shell::ReadCommand;
+    use crate::tool::CommandEffect;
+
+    #[test]
+    fn z3_a_store_of_keys_is_opened_by_other_words_too() {
+        let context = RuleContext { workspace: "/work/ws".into(), ..RuleContext::default() };
+        let rules = RuleSet::new(context);
+        let opens = |line: &str| {
+            let effect =
+                CommandEffect { command: line.into(), cwd: ".".into(), ..CommandEffect::default() };
+            let read = ReadCommand::from_text(line);
+            opens_keys(&FloorCommand::from_read(&effect, &rules, &read))
+        };
+        for line in [
+            "git credential fill",
+            "git -C . credential fill < x",
+            "git --no-pager credential fill",
+            "/usr/lib/git-core/git-credential fill",
+            "git credential-store get",
+            "git credential-libsecret get",
+            "gh auth token --hostname example.org",
+            "gh auth status --show-token",
+            "gh auth status -t",
+            "python3.12 -m keyring get a b",
+        ] {
+            assert!(opens(line), "{line}");
+        }
+        for line in [
+            "git credential reject < x",
+            "git config credential.helper",
+            "git log --grep credential fill",
+            "gh auth status",
+            "python3 -m keyring --list-backends",
+        ] {
+            assert!(!opens(line), "{line}");
+        }
+    }
 
     #[test]
     fn r9_no_mark_of_a_keyring_is_passed_over_by_the_first_look() {

@@ -561,8 +561,18 @@ pub(super) static FLOOR: &[FloorRule] = &[
                 "./target/release/weir skills accept x",
                 "weir run --permission full x",
                 "weir run --allow '*' x",
+                "weir --workspace . permissions unmark AGENTS.md",
+                "weir --log-file x trust .",
+                "weir plugins enable x",
             ],
-            &["weir doctor", "weir permissions list", "weir sessions list", "weir --help"],
+            &[
+                "weir doctor",
+                "weir permissions list",
+                "weir sessions list",
+                "weir --help",
+                "weir plugins list",
+                "weir --log-file x permissions marks",
+            ],
         ],
         "permissions, approvals and the kill switch change only by a person's hand",
     ),
@@ -602,10 +612,8 @@ fn split_subcommand<'w>(
     }
     let mut at = 1;
     while let Some(word) = words.get(at) {
-        let takes_value = matches!(
-            word.text.as_str(),
-            "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--state-dir"
-        );
+        let takes_value =
+            matches!(word.text.as_str(), "-C" | "--workspace" | "--state-dir" | "--log-file");
         if !word.text.starts_with('-') {
             return Some((&word.text, &words[at + 1..]));
         }
@@ -751,8 +759,18 @@ fn changes_own_policy(scene: &FloorCommand<'_>) -> bool {
         "profiles",
         "sessions",
     ];
+    const MORE: &[(&str, &[&str])] = &[
+        ("agents", &["daemon", "pause", "run"]),
+        ("approvals", &["revoke"]),
+        ("brain", &["edit", "restore"]),
+        ("config", &["edit"]),
+        ("mcp-servers", &["declare", "install", "update"]),
+        ("permissions", &["unmark"]),
+        ("plugins", &["disable", "enable"]),
+        ("tools", &["disable"]),
+    ];
     scene.commands().any(|(_, words)| match split_subcommand(words, "weir") {
-        Some(("trust" | "pause" | "release", rest)) => {
+        Some(("trust" | "pause" | "release" | "phone" | "import", rest)) => {
             !has_argument(rest, &["--help", "-h", "--list"])
         }
         Some(("run", rest)) => rest.iter().any(|w| {
@@ -761,9 +779,9 @@ fn changes_own_policy(scene: &FloorCommand<'_>) -> bool {
                 || w.text.starts_with("--state-dir")
         }),
         Some((command, rest)) => {
-            let more: &[&str] = if command == "brain" { &["edit", "restore"] } else { &[] };
-            let changes = |word: &str| CHANGES.contains(&word) || more.contains(&word);
-            GUARDED.contains(&command) && rest.iter().any(|w| changes(&w.text))
+            let more = MORE.iter().find(|(known, _)| *known == command);
+            more.is_some_and(|(_, words)| has_argument(rest, words))
+                || (GUARDED.contains(&command) && has_argument(rest, CHANGES))
         }
         None => false,
     })

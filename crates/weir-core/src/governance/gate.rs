@@ -21,6 +21,7 @@ mod confirm;
 mod deletions;
 mod enable;
 mod floor;
+mod floor_devices;
 mod floor_git;
 mod floor_history;
 mod floor_keyring;

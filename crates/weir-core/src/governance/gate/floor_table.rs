@@ -5,6 +5,7 @@
 
 use super::deletions::{ForbiddenDeletion, find_forbidden_deletions};
 use super::floor::{FloorCommand, is_one_of, is_own};
+use super::floor_devices::writes_device;
 use super::floor_git::{removes_git_lock, writes_git_internals};
 use super::floor_history::{
     computes_words_for_git, discards_history, forces_a_push, rewrites_commits, rewrites_history,
@@ -624,26 +625,6 @@ fn split_subcommand<'w>(
 
 pub(super) fn has_argument(arguments: &[shell::ShellWord], wanted: &[&str]) -> bool {
     arguments.iter().any(|w| wanted.contains(&w.text.as_str()))
-}
-
-fn is_device(path: &str) -> bool {
-    const DISKS: &[&str] = &[
-        "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "mem", "kmem", "mapper", "dm-", "loop",
-    ];
-    path.strip_prefix("/dev/").is_some_and(|name| DISKS.iter().any(|d| name.starts_with(d)))
-}
-
-fn writes_device(scene: &FloorCommand<'_>) -> bool {
-    let mut redirections = scene.parts().flat_map(|(_, part)| &part.redirections);
-    let redirected = redirections.any(|r| r.writes() && is_device(&r.target.text));
-    redirected
-        || scene.commands().any(|(_, words)| {
-            let name = shell::head_name(&words[0]);
-            words[1..].iter().any(|word| match word.text.strip_prefix("of=") {
-                Some(target) => is_device(target),
-                None => WRITERS.contains(&name) && is_device(&word.text),
-            })
-        })
 }
 
 fn is_fork_bomb(scene: &FloorCommand<'_>) -> bool {

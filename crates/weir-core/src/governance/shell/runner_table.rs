@@ -340,6 +340,8 @@ pub(super) const SSH_SETTINGS: &[&str] = &[
 
 /// Options before the command of git by which anything can be run.
 pub(super) const GIT_BEFORE: &[&str] = &["-c", "--config-env", "--exec-path"];
+/// Commands of git and the words of theirs behind which a program stands.
+pub(super) const GIT_VERBS: &[(&str, &str)] = &[("bisect", "run"), ("submodule", "foreach")];
 /// Options before the command of git whose value is the next word.
 pub(super) const GIT_VALUES: &[&str] = &[
     "-C",

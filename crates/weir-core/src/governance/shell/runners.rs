@@ -8,7 +8,7 @@ use super::ShellWord;
 use super::git_options::{GitOptionTarget, git_option_target};
 use super::reach::{command_in_option, head_name};
 use super::runner_table::{
-    CMAKE_FILES, CMAKE_PROGRAMS, COMPILER_PLUGINS, GIT_BEFORE, GIT_VALUES, LAUNCHERS,
+    CMAKE_FILES, CMAKE_PROGRAMS, COMPILER_PLUGINS, GIT_BEFORE, GIT_VALUES, GIT_VERBS, LAUNCHERS,
     MAKE_PROGRAMS, RUNNERS, RunnerOptions, SSH_OPTIONS, SSH_SETTINGS, SshOptions,
 };
 
@@ -289,9 +289,24 @@ fn git_runs_by_option(words: &[ShellWord], agreed: usize) -> bool {
     let end = (0..after.len()).find(ends).unwrap_or(after.len());
     let after = &after[..end];
     let name = words.get(command).map_or("", |word| word.text.as_str());
-    let names_program =
-        |at: usize| git_option_target(name, after, at) == Some(GitOptionTarget::Program);
-    before.iter().any(sets) || (0..after.len()).any(names_program)
+    let leads_elsewhere = |at: usize| match git_option_target(name, after, at) {
+        Some(GitOptionTarget::Program) => true,
+        Some(GitOptionTarget::File) => !names_file_inside(after, at),
+        None => false,
+    };
+    let verb = GIT_VERBS.iter().find(|(command, _)| *command == name);
+    let runs = verb.is_some_and(|(_, verb)| after.iter().any(|word| word.text == *verb));
+    runs || before.iter().any(sets) || (0..after.len()).any(leads_elsewhere)
+}
+
+/// Whether an option for a file that is written names one inside of the workspace.
+fn names_file_inside(words: &[ShellWord], at: usize) -> bool {
+    let value = match words[at].text.split_once('=') {
+        Some((_, value)) => Some((value, words[at].expands)),
+        None => words.get(at + 1).map(|next| (next.text.as_str(), next.expands)),
+    };
+    let needs_none = is_long(&words[at].text, "--unsafe-paths");
+    !needs_none && value.is_some_and(|(value, expands)| !expands && is_inside(value))
 }
 
 /// Where the command of git stands, behind the options of git itself.
@@ -355,6 +370,12 @@ mod tests {
             ("git init --template=./t", 2),
             ("git init --t ./t", 1),
             ("git rebase -ix ./x", 2),
+            ("git diff --output=/etc/x", 2),
+            ("git log --outp ../x", 2),
+            ("git diff --output=$X", 2),
+            ("git apply --unsafe-paths a.patch", 2),
+            ("git submodule --quiet foreach ./x", 2),
+            ("git bisect run ./x", 2),
             ("tar xf a.tar --to-command=./x", 1),
             ("tar -I ./x -cf a b", 1),
             ("tar xIf ./x a", 1),
@@ -496,6 +517,10 @@ mod tests {
             ("git commit -c HEAD --amend", 2),
             ("git cherry-pick --continue", 2),
             ("git checkout -- --exec", 2),
+            ("git diff --output=out/a.patch", 2),
+            ("git format-patch --output-directory out main", 2),
+            ("git submodule foreach ./x", 3),
+            ("git bisect start", 2),
             ("git -c core.pager=x log", 3),
             ("tar xzf a.tar", 1),
             ("tar xf a.tar --to-command=./x", 4),

@@ -1,7 +1,7 @@
 //! What a command deletes that it should not, and which places outside the workspace nobody deletes
 //! from. Not here: what is said about it (`floor_table`, `paths`).
 
-use super::floor::FloorCommand;
+use super::floor::{FloorCommand, place_text};
 use crate::governance::rules::{RuleSet, resolve_path};
 use crate::governance::shell;
 
@@ -41,7 +41,8 @@ pub(super) fn find_forbidden_deletions(scene: &FloorCommand<'_>) -> Vec<Forbidde
         let is_kept = name == "mv" && scene.held_inside && !leads_outside(scene, folder, arguments);
         for operand in operands {
             let computed = operand.expands && operand.text.contains(['$', '`']);
-            let at = folder.and_then(|folder| resolve_path(scene.rules, folder, &operand.text));
+            let place = place_text(scene.rules, operand);
+            let at = folder.and_then(|folder| resolve_path(scene.rules, folder, &place));
             match at {
                 Some(at) if !at.inside => {
                     let is_named =
@@ -231,6 +232,11 @@ mod tests {
         for line in [
             "rm -rf -- -/../../../home/me",
             "rm -rf + ~",
+            "rm -rf ~me",
+            "rm -rf ~me/",
+            "rm -rf ~you",
+            "rm -rf ~root/x",
+            "cd ~me && rm -rf ../you",
             "rm -rf ';' ~",
             "find -L ~ -delete",
             "find -O3 -D x -H / -name x -exec rm {} +",
@@ -249,6 +255,16 @@ mod tests {
             let is_found = find_forbidden_deletions(&scene).contains(&ForbiddenDeletion::Outside);
             assert!(is_found || read.reach.unread.is_some(), "{line:?}");
         }
+        let found = |line: &str| {
+            let effect =
+                CommandEffect { command: line.into(), cwd: ".".into(), ..CommandEffect::default() };
+            let read = ReadCommand::from_text(line);
+            find_forbidden_deletions(&FloorCommand::from_read(&effect, &rules, &read))
+        };
+        assert_eq!(found("rm -rf ~+"), [ForbiddenDeletion::Root]);
+        assert_eq!(found("rm -rf ~-/x"), [ForbiddenDeletion::Unknown]);
+        assert_eq!(found("rm -rf ~you/x"), [ForbiddenDeletion::Named]);
+        assert!(found("rm -rf '~me' a~ ~+/x").is_empty());
     }
 
     #[test]

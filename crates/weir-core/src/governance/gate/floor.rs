@@ -177,7 +177,7 @@ impl<'a> FloorCommand<'a> {
                 continue;
             }
             let target = rest.iter().find(|w| !w.text.starts_with('-') || w.text == "-");
-            let to = target.map_or(Cow::Borrowed("~"), |w| Cow::Borrowed(w.text.as_str()));
+            let to = target.map_or(Cow::Borrowed("~"), |word| place_text(rules, word));
             folder = folder
                 .filter(|_| program.text != "popd" && to != "-")
                 .and_then(|from| resolve_path(rules, &from, &to))
@@ -228,6 +228,28 @@ impl<'a> FloorCommand<'a> {
             found
         });
         named.iter().map(|(word, path)| (*word, path.as_str()))
+    }
+}
+
+/// The text of a word that names a place, where the shell puts in the home of somebody by name (`~me`), or the
+/// folder it is in or was in (`~+`, `~-`).
+pub(super) fn place_text<'w>(rules: &RuleSet, word: &'w ShellWord) -> Cow<'w, str> {
+    let text = word.text.as_str();
+    let Some(after) = text.strip_prefix('~').filter(|_| word.expands) else {
+        return Cow::Borrowed(text);
+    };
+    let (name, rest) = after.split_at(after.find('/').unwrap_or(after.len()));
+    let home = rules.context().home.as_deref().unwrap_or("/~").trim_end_matches('/');
+    let (homes, own) = home.rsplit_once('/').unwrap_or(("", home));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    match name {
+        "" => Cow::Borrowed(text),
+        "+" => Cow::Owned(format!("$PWD{rest}")),
+        "-" => Cow::Owned(format!("$OLDPWD{rest}")),
+        "root" => Cow::Owned(format!("/root{rest}")),
+        name if name == own => Cow::Owned(format!("~{rest}")),
+        name if name.chars().all(is_name) => Cow::Owned(format!("{homes}/{name}{rest}")),
+        _ => Cow::Borrowed(text),
     }
 }
 

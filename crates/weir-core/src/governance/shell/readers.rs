@@ -322,12 +322,19 @@ fn works_on_input(name: &str, rest: &[ShellWord]) -> bool {
         |word: &&ShellWord| word.text.trim_start_matches(['+', '-']).parse::<u64>().is_ok();
     let files = rest.iter().filter(|word| !word.text.starts_with('-') && !is_number(word)).count();
     match name {
-        "head" | "tail" | "wc" | "cat" | "nl" | "tac" | "rev" => files == 0,
+        "head" | "tail" | "cat" | "nl" | "tac" | "rev" => files == 0,
+        // It takes names from a file, and says of each that there is none.
+        "wc" => files == 0 && !rest.iter().any(|word| word.text.starts_with("--f")),
         "grep" | "egrep" | "fgrep" => {
             let reads_file = |word: &ShellWord| {
-                may_be(word, 'f', "--f") || may_be(word, 'r', "--r") || may_be(word, 'R', "--d")
+                may_be(word, 'f', "--f") || may_be(word, 'r', "--rec") || may_be(word, 'R', "--d")
             };
-            files <= 1 && !rest.iter().any(reads_file)
+            // Where an option has the pattern, no other word is one.
+            let patterns = match rest.iter().any(|word| may_be(word, 'e', "--reg")) {
+                true => rest.iter().filter(|word| takes_pattern(&word.text)).count(),
+                false => 1,
+            };
+            files <= patterns && !rest.iter().any(reads_file)
         }
         "tr" => true,
         "cut" => files == 0 && !rest.is_empty(),
@@ -336,6 +343,12 @@ fn works_on_input(name: &str, rest: &[ShellWord]) -> bool {
         "exit" => files == 0,
         _ => false,
     }
+}
+
+/// Whether the pattern of a search is the word behind this option.
+fn takes_pattern(option: &str) -> bool {
+    let is_group = option.starts_with('-') && !option.starts_with("--");
+    option == "--regexp" || (is_group && option.find('e') == Some(option.len() - 1))
 }
 
 /// `echo $?`, in any words.
@@ -596,11 +609,19 @@ mod tests {
         for text in ["tail -n 5", "grep -v x", "true", "echo $?", "head -20 | wc -l", "tr a b"] {
             assert!(reads(text), "{text}");
         }
+        for text in ["grep -e x -ie y", "grep -ex", "grep --regexp x", "grep --regexp=x -c"] {
+            assert!(reads(text), "{text}");
+        }
         for text in [
             "cat /etc/passwd",
             "ls",
             "grep x ~/.ssh/id",
             "grep -r x",
+            "grep -e. a.txt",
+            "grep -ne x a.txt",
+            "grep --regexp=x a.txt",
+            "grep -e x -ey a.txt",
+            "wc --files0-from=a.txt",
             "git status",
             "echo $KEY",
             "cat < x",

@@ -22,7 +22,8 @@ const SHELLS: &[&str] =
 /// Their options behind which a value stands, beside those that end in `o`.
 const SHELL_VALUES: &[&str] = &["--init-file", "--rcfile"];
 /// Other commands that have a shell read a script from their input.
-const SCRIPT_READERS: &[&str] = &[".", "at", "batch", "newgrp", "parallel", "sem", "source", "su"];
+const SCRIPT_READERS: &[&str] =
+    &[".", "at", "batch", "eval", "newgrp", "parallel", "sem", "source", "su"];
 
 /// Programs that read a script from their input when their arguments name none.
 const INTERPRETERS: &[&str] = &[
@@ -592,17 +593,22 @@ fn reads_script(words: &[ShellWord]) -> bool {
     if !words.iter().any(may_read) {
         return false;
     }
+    // Looked up once: wrappers of wrappers multiply the places where a command begins.
+    let feeds = |word: &ShellWord| matches!(head_name(word), "parallel" | "xargs");
+    let (fed_from, printed_to) = (words.iter().position(feeds), words.iter().rposition(is_printed));
     command_heads(words).into_iter().any(|at| {
         let (name, after) = (head_name(&words[at]), &words[at + 1..]);
+        let has_printed = printed_to.is_some_and(|last| last > at);
         let operands = || after.iter().filter(|word| !word.text.starts_with('-'));
         match name {
             name if SHELLS.contains(&name) => {
-                let feeds = |word: &ShellWord| matches!(head_name(word), "parallel" | "xargs");
                 shell_reads_script(after)
-                    || (words[..at].iter().any(feeds) && script_is_put_in(after))
+                    || has_printed
+                    || (fed_from.is_some_and(|first| first < at) && script_is_put_in(after))
             }
             "." | "source" => operands().next().is_some_and(|word| is_input(&word.text)),
             "at" | "batch" => !after.iter().any(|word| word.text.starts_with("-f")),
+            "eval" => has_printed,
             "newgrp" | "su" => !has_letter(after, 'c'),
             // Lines are commands to them where none stands behind them.
             "parallel" | "sem" => operands().next().is_none(),
@@ -640,8 +646,14 @@ fn script_is_put_in(after: &[ShellWord]) -> bool {
         && script.is_none_or(|script| !script.text.contains(|c: char| c.is_alphanumeric()))
 }
 
+/// Whether a script of this name is what other commands of the line print.
 fn is_input(text: &str) -> bool {
-    INPUTS.contains(&text)
+    INPUTS.contains(&text) || text.starts_with("<(")
+}
+
+/// Whether something that a command prints stands in a word.
+fn is_printed(word: &ShellWord) -> bool {
+    word.expands && (word.text.contains("$(") || word.text.contains('`'))
 }
 
 /// Whether a letter stands in a group of short options.

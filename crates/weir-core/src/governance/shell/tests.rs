@@ -130,6 +130,10 @@ fn z3_what_is_printed_into_a_shell_is_its_script() {
         "echo 'pkill node' | xargs -I{} sh -c {}",
         "echo 'pkill node' | xargs -0 sh -c",
         "at now <<< 'pkill node'",
+        "source <(echo pkill node)",
+        "bash <(echo pkill node) x",
+        "eval \"$(echo pkill node)\"",
+        "bash -c \"cd x; `printf 'pkill %s' node`\"",
         "su me <<< 'pkill node'",
     ] {
         assert!(runs_pkill(line), "{line}");
@@ -140,6 +144,8 @@ fn z3_what_is_printed_into_a_shell_is_its_script() {
         "echo pkill node | xargs -I{} sh -c 'ls {}'",
         "echo pkill node | parallel ls",
         "echo pkill node | source x.sh",
+        "bash -c 'echo $(echo pkill node)'",
+        "diff <(echo pkill node) x",
     ] {
         assert!(!runs_pkill(line), "{line}");
     }

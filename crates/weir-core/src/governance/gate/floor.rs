@@ -11,7 +11,7 @@ use super::{
     quote_model_text,
 };
 use crate::governance::rules::{RuleSet, resolve_path, resolve_word};
-use crate::governance::shell::{self, CommandPart, ReadCommand, ShellWord};
+use crate::governance::shell::{self, CommandPart, ReadCommand, Redirection, ShellWord};
 use crate::tool::{CommandEffect, PathEffect, PathPlace, Tier};
 
 pub(super) struct FloorGate;
@@ -259,8 +259,10 @@ fn push_named_paths<'a>(
     rules: &RuleSet,
     found: &mut Vec<(&'a str, String)>,
 ) {
-    let targets = part.redirections.iter().filter(|r| r.is_file()).map(|r| &r.target);
-    for word in part.words.iter().chain(targets) {
+    // What a variable holds, or is handed over as a text, is named as well as a word.
+    let names = |redirection: &&Redirection| redirection.is_file() || redirection.operator == "<<<";
+    let targets = part.redirections.iter().filter(names).map(|redirection| &redirection.target);
+    for word in part.words.iter().chain(&part.assignments).chain(targets) {
         let text = word.text.as_str();
         found.extend(resolve_word(rules, folder.unwrap_or("/?"), text).map(|at| (text, at.path)));
         if text.contains(['/', '\\']) {

@@ -264,6 +264,9 @@ mod tests {
             "gh auth status --show-token",
             "gh auth status -t",
             "python3.12 -m keyring get a b",
+            "F=~/.ssh/id_rsa; cat \"$F\"",
+            "F=/home/me/.aws/credentials cat x",
+            "xargs cat <<< ~/.ssh/id_rsa",
         ] {
             assert!(opens(line), "{line}");
         }
@@ -272,6 +275,8 @@ mod tests {
             "git config credential.helper",
             "git log --grep credential fill",
             "gh auth status",
+            "F=~/.ssh/id_rsa.pub; cat \"$F\"",
+            "FLAGS=-O2 CC=/usr/bin/cc make <<< yes",
             "python3 -m keyring --list-backends",
         ] {
             assert!(!opens(line), "{line}");

@@ -402,6 +402,10 @@ impl RuleSet {
                 }
             }
         }
+        // What a variable is given is named as well as a word.
+        for assignment in reach.parts.iter().flat_map(|part| &part.assignments) {
+            consider(&assignment.text, PathUse::Read);
+        }
         for redirection in reach.parts.iter().flat_map(|p| &p.redirections) {
             if redirection.writes() {
                 consider(&redirection.target.text, PathUse::Write);

@@ -636,6 +636,15 @@ fn g4_a_rule_for_exactly_one_command_covers_nothing_that_it_is_told_elsewhere() 
 }
 
 #[test]
+fn c3_a_path_that_a_variable_is_given_is_named() {
+    let rules = with(RuleAction::Deny, &["Read(secret/**)"]);
+    for line in ["F=secret/a; cat \"$F\"", "F=./secret/a cat x", "cat secret/a"] {
+        assert!(matches!(rules.rule_command(&command(line)), Ruling::Deny(_)), "{line}");
+    }
+    assert!(matches!(rules.rule_command(&command("F=public/a cat x")), Ruling::Silent));
+}
+
+#[test]
 fn c3_equal_rules_are_one() {
     let twice = with(RuleAction::Deny, &["Edit(a)", "Edit(a)", "Edit(b)"]);
     assert_eq!(twice.len(), 2);

@@ -3,8 +3,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
+use uuid::Uuid;
 use weir_core::skill::SkillFinding;
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::Clock;
@@ -25,6 +27,13 @@ const DEPTH_MAX: usize = 12;
 
 /// Where removed skills are kept, below the folder of skills: no name of a skill.
 const REMOVED: &str = ".removed";
+
+/// How a copy is named until it is whole, with a name by chance: numbers of processes come again, and what one that was
+/// killed left would become a part of the skill.
+const ADDING: &str = ".adding-";
+
+/// What a killed program left of a copy is taken for that after so long.
+const LEFT_BEHIND: Duration = Duration::from_secs(24 * 3600);
 
 /// The folder of a skill of the person's own.
 pub fn folder(cx: &InstallationContext, name: &str) -> PathBuf {
@@ -95,6 +104,19 @@ fn copy_skill_files(from: &Path, to: &Path, found: &[PathBuf]) -> anyhow::Result
     Ok(())
 }
 
+/// Removes what killed programs left of copies. What cannot be removed is found again next time.
+fn remove_half_added(own: &Path, age: Duration) {
+    let Ok(entries) = fs::read_dir(own) else { return };
+    for entry in entries.flatten() {
+        let is_copy = entry.file_name().as_encoded_bytes().starts_with(ADDING.as_bytes());
+        let changed = entry.metadata().and_then(|found| found.modified());
+        let is_old = changed.is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age));
+        if is_copy && is_old {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// A skill that was added.
 pub struct AddedSkill {
     /// Name of the skill.
@@ -128,7 +150,9 @@ pub fn add(cx: &InstallationContext, from: &Path) -> anyhow::Result<AddedSkill> 
     let mut found = Vec::new();
     gather(&from, Path::new(""), 0, &mut found)?;
     // Beside its place first: a copy that fails leaves no half of a skill.
-    let beside = own_skills(cx).join(format!(".adding-{name}-{}", std::process::id()));
+    let own = own_skills(cx);
+    remove_half_added(&own, LEFT_BEHIND);
+    let beside = own.join(format!("{ADDING}{}", Uuid::now_v7().simple()));
     let copied = copy_skill_files(&from, &beside, &found).and_then(|()| {
         fs::rename(&beside, &to).with_context(|| format!("writing {}", to.display()))
     });
@@ -137,4 +161,24 @@ pub fn add(cx: &InstallationContext, from: &Path) -> anyhow::Result<AddedSkill> 
     }
     copied?;
     Ok(AddedSkill { name, place: to, files: found.len(), findings })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m1_what_a_killed_program_left_of_a_copy_goes_after_a_day() {
+        let own = tempfile::tempdir().expect("a folder");
+        let at = |path: &str| own.path().join(path);
+        for path in [".adding-0123/SKILL.md", "mine/SKILL.md", ".removed/mine-1/SKILL.md"] {
+            fs::create_dir_all(at(path).parent().expect("a folder")).expect("writable");
+            fs::write(at(path), "left").expect("writable");
+        }
+        remove_half_added(own.path(), LEFT_BEHIND);
+        assert!(at(".adding-0123/SKILL.md").exists(), "somebody may be copying");
+        remove_half_added(own.path(), Duration::ZERO);
+        assert!(!at(".adding-0123").exists());
+        assert!(at("mine/SKILL.md").exists() && at(".removed/mine-1/SKILL.md").exists());
+    }
 }

@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open, openat, renameat, unlinkat};
 
@@ -105,7 +106,9 @@ impl ProgramFiles {
         new.set_permissions(Permissions::from_mode(meta.mode() & 0o777))?;
         new.set_times(FileTimes::new().set_modified(meta.modified()?))?;
         let way = format!("/proc/self/fd/{}", new.as_raw_fd());
-        let beside = format!(".weir-{}-{}", std::process::id(), self.nameless.len());
+        // Numbers of processes come again, and one that was killed in between leaves its name.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let beside = format!(".weir-{}-{now}", std::process::id());
         linkat(CWD, way, &place.parent, &beside, AtFlags::SYMLINK_FOLLOW)?;
         let renamed = renameat(&place.parent, &beside, &place.parent, &place.name);
         if renamed.is_err() {

@@ -1,17 +1,19 @@
 //! The page around what nobody has to be signed in for, and what every page begins with. Not here: the
 //! navigation around a person's pages (`web::parts`).
 
+use std::iter;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub(crate) mod assets;
 mod icons;
 
-use assets::asset_address;
+use assets::{asset_address, joined_address};
 pub(crate) use icons::render_icon;
 
 /// What a browser reads first: title, styles, scripts.
 pub(crate) fn render_page_head(title: &str, assets: &[&str]) -> Markup {
-    let styles = assets.iter().filter(|name| name.ends_with(".css"));
+    let styles = assets.iter().copied().filter(|name| name.ends_with(".css"));
     let scripts = assets.iter().filter(|name| name.ends_with(".js"));
     html! {
         head {
@@ -20,9 +22,9 @@ pub(crate) fn render_page_head(title: &str, assets: &[&str]) -> Markup {
             meta name="color-scheme" content="light dark";
             title { (title) " · Weir" }
             link rel="icon" type="image/svg+xml" href=(asset_address("icon.svg"));
-            link rel="stylesheet" href=(asset_address("app.css"));
-            @for name in styles { link rel="stylesheet" href=(asset_address(name)); }
+            // Before the styles: behind them it would wait for them, and everything below for it (Q20).
             script src=(asset_address("theme.js")) {}
+            link rel="stylesheet" href=(joined_address(iter::once("app.css").chain(styles)));
             script type="module" src=(asset_address("frame.js")) {}
             @for name in scripts { script type="module" src=(asset_address(name)) {} }
         }

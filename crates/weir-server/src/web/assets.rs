@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
-use crate::page::assets::{AssetFile, FILES, HASH_CHARACTERS, VERSION, encode_hex};
+use crate::page::assets::{AssetFile, HASH_CHARACTERS, VERSION, encode_hex, find_asset};
 use crate::problem::ProblemDetails;
 use crate::route::{Route, RouteAccess};
 
@@ -25,8 +25,8 @@ async fn get_asset(
     Path(AssetPath { version, file: name }): Path<AssetPath>,
     headers: HeaderMap,
 ) -> Response {
-    match FILES.get(name.as_str()) {
-        Some(file) => asset_response(file, &name, version == VERSION.as_str(), &headers),
+    match find_asset(&name) {
+        Some(file) => asset_response(&file, &name, version == VERSION.as_str(), &headers),
         None => ProblemDetails::not_found(format!("the file {name:?}")).into_response(),
     }
 }
@@ -68,6 +68,7 @@ fn media_type(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::assets::FILES;
 
     #[test]
     fn s13_what_the_frame_loads_is_there_and_nothing_comes_from_elsewhere() {

@@ -17,7 +17,7 @@ use crate::ports::{PublishedFact, Store, StoreError, fact_of};
 use crate::snapshots::find_snapshot;
 
 /// Records read at once: all of them are in memory together, beside what is made of them (Q5, Q21).
-const READ_BATCH: usize = 256;
+const READ_BATCH: usize = 128;
 
 /// A session folded from its journal.
 pub struct Loaded {

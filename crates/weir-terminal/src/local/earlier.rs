@@ -12,7 +12,7 @@ use super::settled_start::place_fact;
 use super::shown_session::ShownSession;
 
 /// Facts read at once: what they take is kept by the allocator (Q21).
-const READ_BATCH: usize = 128;
+const READ_BATCH: usize = 64;
 
 /// The part that ends with the fact `last` and has at least so many facts, where there are so many.
 pub(super) async fn earlier_update(

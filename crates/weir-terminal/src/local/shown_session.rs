@@ -26,7 +26,7 @@ use super::course::{AlwaysAllowed, FactMeaning};
 use super::settled_start::{self, FACTS_MIN, SettledStart, StartKeeper};
 
 /// Facts read at once: what they take is kept by the allocator (Q21).
-const READ_BATCH: usize = 128;
+const READ_BATCH: usize = 64;
 /// How long is waited after a journal could not be read.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 /// How often a journal that cannot be read is read again, before it is given up.

@@ -1,6 +1,8 @@
 // The frame of every page: theme switch, counts in the navigation, messages that go away, forms
 // that ask first, moments in the reader's own time. Everything here also works without it, slower.
 
+import { format, later } from "./html.js";
+
 const root = document.documentElement;
 const NOT_NOW =
   "The server is temporarily unavailable. It resumes by itself.";
@@ -96,10 +98,9 @@ function once() {
 
 // Absolute times are the server's, in UTC; here they become the reader's own.
 export function moments(within = document) {
-  const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   for (const time of within.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
-    if (!Number.isNaN(at.valueOf())) time.title = day.format(at);
+    if (!Number.isNaN(at.valueOf())) time.title = format(at, { dateStyle: "medium", timeStyle: "short" });
   }
 }
 
@@ -119,7 +120,7 @@ theme();
 chats();
 questions();
 once();
-moments();
+later(() => moments());
 counts();
 setInterval(counts, 30_000);
 document.addEventListener("visibilitychange", counts);

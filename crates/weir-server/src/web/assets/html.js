@@ -22,15 +22,29 @@ export function fragment(html) {
   return template.content;
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+// What nobody waits for: a formatter of dates alone takes some milliseconds, which a page's first paint has not.
+export const later = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, 200));
+
+const formatters = new Map();
+
+// A moment in the reader's own words.
+export function format(at, options) {
+  const name = JSON.stringify(options);
+  if (!formatters.has(name)) formatters.set(name, new Intl.DateTimeFormat(undefined, options));
+  return formatters.get(name).format(at);
+}
 
 // Times of day in the reader's own zone, instead of the server's.
 export function localTimes(within) {
-  for (const time of within.querySelectorAll("li.entry time[datetime]")) {
+  const times = [...within.querySelectorAll("li.entry time[datetime]")];
+  for (const time of times) {
     const at = new Date(time.dateTime);
-    if (Number.isNaN(at.valueOf())) continue;
-    time.textContent = clock.format(at);
-    time.title = whole.format(at);
+    if (!Number.isNaN(at.valueOf())) time.textContent = format(at, { hour: "2-digit", minute: "2-digit" });
   }
+  later(() => {
+    for (const time of times) {
+      const at = new Date(time.dateTime);
+      if (!Number.isNaN(at.valueOf())) time.title = format(at, { dateStyle: "full", timeStyle: "medium" });
+    }
+  });
 }

@@ -38,6 +38,12 @@ impl SessionKey {
         SessionKey(format!("{}/{id}", space.person()).into())
     }
 
+    /// What a first message holds whose name has this digest, until its chat has begun. No session has
+    /// such a name.
+    pub(crate) fn for_first_message(space: &UserSpace, digest: &str) -> SessionKey {
+        SessionKey(format!("{}/message/{digest}", space.person()).into())
+    }
+
     /// One of this name.
     #[cfg(test)]
     pub(crate) fn named(name: &str) -> SessionKey {
@@ -55,7 +61,7 @@ pub(crate) struct ServerSessions {
     /// Cancelled when all of them shall end.
     pub(crate) stop: CancellationToken,
     open: Mutex<HashMap<SessionKey, Arc<ServerSession>>>,
-    /// One opening of a session at a time.
+    /// One opening of a session at a time, and one try of a first message.
     opening: Mutex<HashMap<SessionKey, Weak<tokio::sync::Mutex<()>>>>,
     slots: Vec<Notify>,
     /// Tasks that end before the server does.
@@ -198,7 +204,7 @@ impl ServerSessions {
         }
     }
 
-    /// Held by whoever opens a session: one at a time.
+    /// Held by whoever opens a session, or begins one with a message: one at a time.
     pub(crate) fn opening_lock(&self, key: &SessionKey) -> Arc<tokio::sync::Mutex<()>> {
         let mut opening = lock_mutex(&self.opening);
         if let Some(turn) = opening.get(key).and_then(Weak::upgrade) {

@@ -2,10 +2,12 @@
 //! was lost on the way, it begins no second chat. Not here: beginning the chat, and saying the message
 //! once (`tell`).
 
+use tokio::sync::OwnedMutexGuard;
 use weir_core::ids::SessionId;
 use weir_engine::ports::{PutOutcome, RecordEntry};
 use weir_install::user_space::UserSpace;
 
+use super::SessionKey;
 use crate::app::App;
 use crate::auth::secret;
 use crate::problem::{HandlerResult, ProblemDetails};
@@ -18,6 +20,13 @@ const KEPT_MS: u64 = 24 * 3_600_000;
 /// Names come from outside: an entry has the digest of one.
 fn entry_name(space: &UserSpace, message: &str) -> String {
     format!("{}/{}", space.person(), secret::secret_digest(message))
+}
+
+/// The turn to begin a chat with the message of this name. Of two tries at one moment the second waits for
+/// what becomes of the first: refused, it would forget the chat that the first begins.
+pub(crate) async fn take_turn(app: &App, space: &UserSpace, message: &str) -> OwnedMutexGuard<()> {
+    let key = SessionKey::for_first_message(space, &secret::secret_digest(message));
+    app.sessions.opening_lock(&key).lock_owned().await
 }
 
 /// The name of the chat that the message of this name begins: the same each time.

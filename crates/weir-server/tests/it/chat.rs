@@ -361,6 +361,25 @@ async fn s11_a_message_that_is_sent_again_is_known_and_begins_one_chat() {
 }
 
 #[tokio::test]
+async fn s11_a_try_that_is_refused_forgets_no_chat_that_another_begins() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    let many: Vec<String> = (0..51).map(|n| format!("{n}.txt")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "x")).collect();
+    for n in 0..6 {
+        let name = format!("first {n}");
+        let fields = [("text", "Only one chat"), ("client_id", name.as_str())];
+        let ((status, chat), (other, _)) = tokio::join!(
+            compose_by_script(&admin, "/chats", &fields, &[]),
+            compose_by_script(&admin, "/chats", &fields, &many),
+        );
+        assert_eq!(status, 201, "{chat}");
+        let again = compose_by_script(&admin, "/chats", &fields, &[]).await;
+        assert_eq!(again, (200, chat), "the other one was answered {other}");
+    }
+}
+
+#[tokio::test]
 async fn s11_a_form_that_is_sent_twice_begins_one_chat_and_other_words_another() {
     let mut served = TestServer::start(ServerSetup::default()).await;
     let admin = served.admin().await;

@@ -124,9 +124,12 @@ pub(super) async fn begin_chat(
     let CallerSpace { app, caller, space } = &owner;
     let ComposedInput { saying, preferences } = read_composer_form(caller, reply, form).await?;
     let name = saying.client_id.clone();
-    let id = match &name {
-        Some(name) => begun::reserve_session(app, space, name).await?,
-        None => space.new_session(),
+    let (id, _turn) = match &name {
+        Some(name) => {
+            let turn = begun::take_turn(app, space, name).await;
+            (begun::reserve_session(app, space, name).await?, Some(turn))
+        }
+        None => (space.new_session(), None),
     };
     let done = begin_with(owner.session_request(&id), preferences, saying).await;
     let page = format!("/chats/{id}");

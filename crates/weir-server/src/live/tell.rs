@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use serde::Serialize;
-use weir_core::event::{CheckpointRestored, Decision};
+use weir_core::event::{CheckpointRestored, Decision, Event};
 use weir_core::ids::{ApprovalId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::session::condense::KeepRequest;
@@ -18,6 +18,7 @@ use weir_engine::host::{
     LiveSession, Released, Resolution, SentCommand, SessionAccess, SessionHost, SessionPlace,
     SessionState, SessionView, TAKE_UP_ATTEMPTS, TellOutcome,
 };
+use weir_engine::ledger::fact_of;
 use weir_install::user_space::{SessionPreferences, UserSpace};
 
 use super::{SessionLocation, SessionRequest, pause, uploads};
@@ -48,6 +49,8 @@ pub(crate) struct NewInput {
     pub(crate) files: Vec<(String, Arc<[u8]>)>,
     /// The name of the person who says it, as journals have it.
     pub(crate) by: String,
+    /// Whoever sends it keeps what was not said: it is told whether the journal has other words.
+    pub(crate) keeps_unsaid: bool,
 }
 
 /// An input that stands in the journal.
@@ -62,7 +65,7 @@ pub(crate) struct AcceptedInput {
     pub(crate) seq: Seq,
     /// Its name.
     pub(crate) client_id: String,
-    /// It stood there before: what was sent now under its name was not said.
+    /// Another try stands there under its name: what was sent now was not said.
     #[serde(skip)]
     #[cfg_attr(test, schemars(skip))]
     pub(crate) is_repeat: bool,
@@ -149,15 +152,16 @@ impl ServerSessions {
         let command = gather_attachments(app, space, id, &saying).await?.command(name.clone());
         let told = SentCommand { session: id.clone(), by: saying.by.clone(), command };
         let in_run = |state: &SessionState| sent(state).filter(|sent| sent.run.is_some());
-        match host.tell_session(&told, &mut view, in_run).await? {
-            TellOutcome::Found { found, .. } => Ok(accepted_input(&name, found)),
-            TellOutcome::Refused(why) => Err(refused_input(why)),
-            TellOutcome::Waits(holder) => Err(session_held(&holder)),
+        let said = match host.tell_session(&told, &mut view, in_run).await? {
+            TellOutcome::Found { found, .. } => found,
+            TellOutcome::Refused(why) => return Err(refused_input(why)),
+            TellOutcome::Waits(holder) => return Err(session_held(&holder)),
             TellOutcome::TakenIn | TellOutcome::InUse | TellOutcome::Restless => {
-                let sent = view.read_state(sent).ok_or_else(|| session_unstable(id))?;
-                Ok(accepted_input(&name, sent))
+                view.read_state(sent).ok_or_else(|| session_unstable(id))?
             }
-        }
+        };
+        let is_repeat = saying.keeps_unsaid && was_said_otherwise(space, &told, said.seq).await?;
+        Ok(AcceptedInput { is_repeat, ..accepted_input(&name, said) })
     }
 
     /// Answers an approval; the first answer wins, and it is what is given back.
@@ -573,6 +577,21 @@ fn refuse_sub_agent(session: &SessionId) -> HandlerResult<()> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Whether the fact at `seq` has other words or files than those that were sent now under its name: another
+/// try of the message was on its way when this one came, and only one of them is said (C7).
+async fn was_said_otherwise(
+    space: &UserSpace,
+    sent: &SentCommand,
+    seq: Seq,
+) -> HandlerResult<bool> {
+    let PersonCommand::Say(message) = &sent.command else { return Ok(false) };
+    let records = space.store().read_records(&sent.session, seq, 1).await?;
+    let Some(fact) = records.first().map(fact_of).transpose()? else { return Ok(false) };
+    let Event::InputAccepted(said) = fact.event.as_ref() else { return Ok(false) };
+    // Hooks may have added more behind what came with it.
+    Ok(said.content != message.content || !said.added.starts_with(&message.added))
 }
 
 fn check_name(name: &str) -> HandlerResult<()> {

@@ -361,6 +361,28 @@ async fn s11_a_message_that_is_sent_again_is_known_and_begins_one_chat() {
 }
 
 #[tokio::test]
+async fn c7_of_two_tries_at_one_moment_the_one_that_was_not_said_is_told() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    let chat = begin(&admin, "Hello").await;
+    let say = format!("{chat}/say");
+    for n in 0..8 {
+        let name = format!("try {n}");
+        let (short, long) = (format!("Early {n}."), format!("Early {n}. And late."));
+        let first = [("text", short.as_str()), ("client_id", name.as_str())];
+        let more = [("text", long.as_str()), ("client_id", name.as_str())];
+        let ((first, _), (more, _)) = tokio::join!(
+            compose_by_script(&admin, &say, &first, &[]),
+            compose_by_script(&admin, &say, &more, &[]),
+        );
+        // Its words are kept by the page that sent it.
+        let page = until(&admin, &chat, &short).await;
+        let told = if page.contains(&long) { (200, 204) } else { (204, 200) };
+        assert_eq!((first, more), told, "try {n}: {page}");
+    }
+}
+
+#[tokio::test]
 async fn s11_a_try_that_is_refused_forgets_no_chat_that_another_begins() {
     let mut served = TestServer::start(ServerSetup::default()).await;
     let admin = served.admin().await;

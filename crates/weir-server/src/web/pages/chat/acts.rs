@@ -58,6 +58,7 @@ pub(super) async fn read_composer_form(
 ) -> HandlerResult<ComposedInput> {
     let mut composed = ComposedInput::default();
     composed.saying.by = caller.journal_name();
+    composed.saying.keeps_unsaid = matches!(reply, ReplyTo::Script);
     let mut other_model = None;
     while let Some(field) = form.next_field().await.map_err(bad_form)? {
         let name = field.name().unwrap_or_default().to_owned();

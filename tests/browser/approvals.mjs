@@ -13,11 +13,19 @@ calls: write_file {"path": "notes.md", "content": "changed"}
 
 says: It is over.
 end
+when: "look at both"
+calls: read_file {"path": "left.md"}
+calls: read_file {"path": "right.md"}
+
+says: It is over.
+end
 says: Well.
 `;
 
 const UNTOUCHED = '# Notes\n';
-const house = await House.start({ script, files: { 'notes.md': UNTOUCHED } });
+const config = '[permissions]\nask = ["Read(left.md)", "Read(right.md)"]\n';
+const files = { 'notes.md': UNTOUCHED, 'left.md': 'one\n', 'right.md': 'two\n' };
+const house = await House.start({ script, config, files });
 const browser = await Browser.start();
 const context = await browser.person(house.url);
 const page = await context.newPage();
@@ -156,6 +164,52 @@ await test('g4_after_escape_it_can_still_be_allowed_by_a_click', async () => {
   await page.getByRole('link', { name: /Undo/ }).click();
   await page.getByRole('button', { name: 'Restore these files' }).click();
   await until('the file is as it was', () => note() === UNTOUCHED);
+});
+
+await test('g4_of_two_that_were_put_off_a_second_click_does_not_answer_the_next', async () => {
+  const tab = await timeless({ browser, house, page });
+  await tab.goto('/');
+  await say(tab, 'Please look at both.');
+  const cards = tab.locator('#asks [data-ask]');
+  await until('both are asked', async () => (await cards.count()) === 2);
+  for (let n = 1; n <= 2; n += 1) {
+    // It comes forward when no key was pressed for a moment.
+    await until('a question comes forward', async () => {
+      await tab.clock.runFor(100);
+      return (await tab.locator('#asks dialog:modal').count()) === 1;
+    });
+    await tab.keyboard.press('Escape');
+    await until('it is put off', async () => (await tab.locator('#asks dialog[data-later]').count()) === n);
+  }
+  await tab.clock.runFor(600);
+  await ready(cards.first());
+  await ready(cards.last());
+  // The line is slow: the first goes when the buttons of the other can be pressed again.
+  let answer, sent = 0;
+  const wait = new Promise((done) => { answer = done; });
+  const held = tab.waitForRequest(/\/decide$/);
+  await tab.route(/\/decide$/, async (route) => {
+    sent += 1;
+    await wait;
+    await route.continue();
+  });
+  await cards.first().getByRole('button', { name: 'Deny' }).click();
+  await held;
+  await tab.clock.runFor(1000);
+  await ready(cards.last());
+  answer();
+  await until('one is left', async () => (await cards.count()) === 1);
+  const allow = cards.first().getByRole('button', { name: 'Allow once' });
+  holds(await allow.isDisabled(), 'the next can be pressed at once');
+  await allow.scrollIntoViewIfNeeded();
+  const box = await allow.boundingBox();
+  await tab.mouse.click(box.x + 5, box.y + 5);
+  await tab.clock.runFor(450);
+  await tab.mouse.click(box.x + 5, box.y + 5);
+  same([sent, await cards.count()], [1, 1], 'answers, and questions');
+  await tab.clock.runFor(600);
+  await refuse(cards.first(), tab);
+  await tab.context().close();
 });
 
 await test('g4_tab_leads_to_every_answer_and_presses_none', async () => {

@@ -25,11 +25,11 @@ const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
 const sessions = () => page.evaluate(async () => (await (await fetch('/api/v1/sessions?limit=100')).json()).items);
 
 /** Lets what `is` finds wait until `go` is called; it is counted also afterwards. */
-async function held(is) {
+async function held(is, on = page) {
   let free;
   const wait = new Promise((done) => { free = done; });
   const count = { asked: 0 };
-  await page.route(is, async (route) => {
+  await on.route(is, async (route) => {
     count.asked += 1;
     await wait;
     await route.fallback().catch(() => {});
@@ -190,6 +190,49 @@ await test('s11_two_choices_on_a_slow_line_both_hold', async () => {
   line.go();
   await page.locator('#status[data-permission="plan"][data-thinking="low"]').waitFor({ state: 'attached' });
   same(await page.getByLabel('Thinking', { exact: true }).inputValue(), 'low', 'what is shown');
+});
+
+await test('s7_a_choice_stays_in_sight_until_the_chat_tells_and_the_next_takes_back_none', async () => {
+  const tab = await context.newPage();
+  let isLate = false, tells;
+  const told = new Promise((done) => { tells = done; });
+  await tab.routeWebSocket(/\/api\/v1\/ws/, (socket) => {
+    socket.connectToServer().onMessage(async (message) => {
+      if (isLate) await told;
+      socket.send(message);
+    });
+  });
+  await tab.goto(chat);
+  await tab.locator('html.scripted').waitFor({ state: 'attached' });
+  const permission = tab.getByLabel('Permission', { exact: true });
+  isLate = true;
+  const line = await held(/\/configure$/, tab);
+  await permission.selectOption('ask');
+  await until('the choice is on its way', () => line.count.asked === 1);
+  // What has the focus is left alone in any case.
+  await tab.getByRole('textbox', { name: 'Message' }).focus();
+  line.go();
+  await tab.locator('#configure[aria-busy="false"]').waitFor({ state: 'attached' });
+  same(await permission.inputValue(), 'ask', 'what is shown before the chat tells');
+  // Somebody else chooses what this page does not show yet.
+  const status = await tab.evaluate(async () => {
+    const answer = await fetch(`/api/v1/sessions/${document.getElementById('chat').dataset.session}`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json', 'x-csrf-token': document.body.dataset.csrf },
+      body: JSON.stringify({ permission: 'auto-edit' }),
+    });
+    return answer.status;
+  });
+  same(status, 200, 'the answer to the other choice');
+  await tab.getByLabel('Thinking', { exact: true }).selectOption('high');
+  await until('the next choice has arrived', async () => {
+    const isFree = await tab.locator('#configure[aria-busy="false"]').count();
+    return line.count.asked === 2 && isFree === 1;
+  });
+  tells();
+  await tab.locator('#status[data-permission="auto-edit"][data-thinking="high"]').waitFor({ state: 'attached' });
+  await until('it shows what holds', async () => (await permission.inputValue()) === 'auto-edit');
+  await tab.close();
 });
 
 await test('s7_what_cannot_be_loaded_says_so', async () => {

@@ -8,6 +8,9 @@ import { listen } from "../socket.js";
 
 const NEAR_PX = 140;
 const OTHER_TAB_MS = 800;
+// How long a choice is shown that the server took and the chat does not tell of.
+const UNTOLD_MS = 5_000;
+const SETTINGS = ["model", "profile", "permission", "thinking"];
 
 const chat = document.getElementById("chat");
 const log = document.getElementById("log");
@@ -114,16 +117,37 @@ function settle() {
   if (!status) return;
   const running = status.dataset.running === "true";
   document.body.dataset.running = running;
-  for (const name of ["model", "profile", "permission", "thinking"]) {
+  for (const name of SETTINGS) {
     const field = document.getElementById(name);
     const value = status.dataset[name];
     if (!field || !value || field === document.activeElement || "touched" in field.dataset) continue;
+    if (field.dataset.before === value) continue;
+    delete field.dataset.before;
     if (field.matches("select") && ![...field.options].some((option) => option.value === value)) {
       field.add(new Option(value.slice(value.indexOf("/") + 1), value));
     }
     field.value = value;
   }
   for (const button of log.querySelectorAll("[data-copy][hidden]")) button.hidden = false;
+}
+
+// What was chosen here. The rest is as the chat has it, which may be otherwise by now than it is shown.
+function chosen(form) {
+  return SETTINGS.map((name) => form.elements[name]).filter((field) => field && "touched" in field.dataset);
+}
+
+// A choice that was taken stays in sight until the chat tells of it, which may be a moment later.
+function holdChosen(form) {
+  const status = document.getElementById("status");
+  for (const field of chosen(form)) {
+    const before = status?.dataset[field.name];
+    if (!before || !field.value || field.value === before) continue;
+    field.dataset.before = before;
+    setTimeout(() => {
+      delete field.dataset.before;
+      settle();
+    }, UNTOLD_MS);
+  }
 }
 
 // Forms that change the chat: sent from here, shown when the server says what came of them.
@@ -137,10 +161,16 @@ async function sendForm(event) {
     return;
   }
   const data = new FormData(form, event.submitter);
+  if (form.id === "configure") {
+    const sent = chosen(form).map((field) => field.name);
+    for (const name of SETTINGS) if (!sent.includes(name)) data.delete(name);
+  }
   form.ariaBusy = "true";
   delete form.dataset.more;
+  let isTaken = false;
   try {
     await post(form.getAttribute("action"), data);
+    isTaken = true;
     trouble(null);
     if (form.id === "configure") document.getElementById("setup").open = false;
     if (form.id === "configure") form.elements.other_model.value = "";
@@ -150,7 +180,10 @@ async function sendForm(event) {
   } finally {
     form.ariaBusy = "false";
     if (form.id === "configure" && "more" in form.dataset) form.requestSubmit();
-    else for (const field of form.elements) delete field.dataset.touched;
+    else {
+      if (form.id === "configure" && isTaken) holdChosen(form);
+      for (const field of form.elements) delete field.dataset.touched;
+    }
     // What was refused is not shown as if it held.
     settle();
   }

@@ -13,8 +13,9 @@ use super::connect::DatabasePlace;
 
 /// A file that was written so lately may be written again and look the same: the clock of files is coarse.
 const UNSETTLED: Duration = Duration::from_secs(1);
-/// So long files are believed. A commit shows in its file before it counts, and a slow disk may be in between.
-const BELIEVED: Duration = Duration::from_secs(60);
+/// So long files are believed at most. A commit shows in its file before it counts, and a slow disk may be in
+/// between: files are believed no longer than they had been as they are when they were looked at.
+const BELIEVED_MAX: Duration = Duration::from_secs(60);
 
 /// The last look at what others may write.
 #[derive(Debug, Default)]
@@ -25,6 +26,8 @@ struct SettledLook {
     begun: Instant,
     /// When the files were last seen to be those of that look.
     confirmed: Instant,
+    /// How long they are believed, from its begin on.
+    believed: Duration,
     stamp: DatabaseStamp,
 }
 
@@ -32,19 +35,24 @@ struct SettledLook {
 #[derive(Debug)]
 pub(super) struct BegunLook {
     begun: Instant,
+    began_at: SystemTime,
     stamp: Option<DatabaseStamp>,
 }
 
 impl LastLook {
     /// Before the database is looked at: what is written during the look is not believed to be seen.
     pub(super) fn begin(place: &DatabasePlace) -> BegunLook {
-        BegunLook { begun: Instant::now(), stamp: DatabaseStamp::read(place) }
+        let (begun, began_at) = (Instant::now(), SystemTime::now());
+        BegunLook { begun, began_at, stamp: DatabaseStamp::read(place) }
     }
 
     /// It was looked at.
     pub(super) fn end(&self, look: BegunLook) {
-        let BegunLook { begun, stamp } = look;
-        *self.lock_look() = stamp.map(|stamp| SettledLook { begun, confirmed: begun, stamp });
+        let BegunLook { begun, began_at, stamp } = look;
+        *self.lock_look() = stamp.map(|stamp| {
+            let believed = stamp.age(began_at).min(BELIEVED_MAX);
+            SettledLook { begun, confirmed: begun, believed, stamp }
+        });
     }
 
     /// What was looked at is not to be believed for as long as the files stay as they are.
@@ -57,7 +65,7 @@ impl LastLook {
         let now = Instant::now();
         let mut look = self.lock_look();
         let Some(look) = look.as_mut() else { return false };
-        if now.duration_since(look.begun) >= BELIEVED {
+        if now.duration_since(look.begun) >= look.believed {
             return false;
         }
         if look.confirmed < since {
@@ -92,6 +100,12 @@ impl DatabaseStamp {
         log.push("-wal");
         let (database, log) = (&place.database, Path::new(&log));
         Some(DatabaseStamp { database: FileStamp::read(database)?, log: FileStamp::read(log)? })
+    }
+
+    /// How long nobody had written at that time.
+    fn age(&self, now: SystemTime) -> Duration {
+        let written = self.database.written.max(self.log.written);
+        now.duration_since(written).unwrap_or_default()
     }
 }
 
@@ -160,6 +174,24 @@ mod tests {
         fs::remove_file(&log).expect("there");
         assert!(last.still_holds(&place, before), "it was seen since then");
         assert!(!last.still_holds(&place, Instant::now()), "it is gone");
+    }
+
+    /// What is written may count only when a slow disk has it, and nobody who is killed then writes again: they
+    /// are found within the time in which others take over.
+    #[test]
+    fn d8_files_are_believed_no_longer_than_they_had_been_so() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = settled_in(folder.path(), &SqliteOptions::default());
+        let last = LastLook::default();
+        let believed = || last.lock_look().as_ref().map(|look| look.believed);
+        look(&last, &place);
+        assert_eq!(believed(), Some(BELIEVED_MAX), "nobody wrote for long");
+        let lately = SystemTime::now() - Duration::from_secs(5);
+        write_at(&folder.path().join("weir.db-wal"), "two", lately);
+        look(&last, &place);
+        let believed = believed().expect("it is settled");
+        assert!(believed >= Duration::from_secs(5) && believed < BELIEVED_MAX, "{believed:?}");
+        assert!(last.still_holds(&place, Instant::now()));
     }
 
     #[test]

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use serde::Serialize;
-use weir_core::event::{CheckpointRestored, Decision, Event};
+use weir_core::event::{CheckpointRestored, Decision, Event, InputAccepted};
 use weir_core::ids::{ApprovalId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
+use weir_core::message::plain_text;
 use weir_core::session::condense::KeepRequest;
 use weir_core::session::{SentInput, child};
 use weir_engine::attach::{self, Attachment};
@@ -230,11 +231,18 @@ impl ServerSessions {
             return Err(answered(format!("by {}", known.by)));
         }
         if opened.view.read_state(|state| state.run.is_none()) {
-            // Its name keeps two answers of one moment apart: the first is the input.
+            // Its name keeps two answers of one moment apart: the first is the input, and the other is told.
             let client_id = Some(format!("answer {question}"));
-            let saying = NewInput { client_id, text: answer, by, ..NewInput::default() };
-            self.submit_input(request, saying).await?;
-            return Ok(());
+            let (text, who) = (answer.clone(), by.clone());
+            let saying = NewInput { client_id, text, by: who, ..NewInput::default() };
+            let said = self.submit_input(request, saying).await?;
+            let first = input_at(request.space, request.session, said.seq).await?;
+            return match first {
+                Some(first) if first.by != by || plain_text(&first.content) != answer => {
+                    Err(answered(format!("by {}", first.by)))
+                }
+                Some(_) | None => Ok(()),
+            };
         }
         let settled = |state: &SessionState| state.answer(&question).cloned();
         match opened.tell_until(settled).await? {
@@ -579,6 +587,20 @@ fn refuse_sub_agent(session: &SessionId) -> HandlerResult<()> {
     }
 }
 
+/// What was said with the fact at `seq`.
+async fn input_at(
+    space: &UserSpace,
+    session: &SessionId,
+    seq: Seq,
+) -> HandlerResult<Option<InputAccepted>> {
+    let records = space.store().read_records(session, seq, 1).await?;
+    let fact = records.first().map(fact_of).transpose()?;
+    Ok(fact.and_then(|fact| match fact.event.as_ref() {
+        Event::InputAccepted(said) => Some(said.clone()),
+        _ => None,
+    }))
+}
+
 /// Whether the fact at `seq` has other words or files than those that were sent now under its name: another
 /// try of the message was on its way when this one came, and only one of them is said (C7).
 async fn was_said_otherwise(
@@ -587,9 +609,7 @@ async fn was_said_otherwise(
     seq: Seq,
 ) -> HandlerResult<bool> {
     let PersonCommand::Say(message) = &sent.command else { return Ok(false) };
-    let records = space.store().read_records(&sent.session, seq, 1).await?;
-    let Some(fact) = records.first().map(fact_of).transpose()? else { return Ok(false) };
-    let Event::InputAccepted(said) = fact.event.as_ref() else { return Ok(false) };
+    let Some(said) = input_at(space, &sent.session, seq).await? else { return Ok(false) };
     // Hooks may have added more behind what came with it.
     Ok(said.content != message.content || !said.added.starts_with(&message.added))
 }

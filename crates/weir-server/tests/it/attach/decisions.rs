@@ -339,3 +339,27 @@ async fn r10_pages_bound_an_answer_for_the_session_and_take_it_back() {
     let (status, location, _) = admin.form(&revoke, &[("lease", "1")]).await;
     assert!(status == 303 && location.contains("problem="), "{status} {location}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g4_of_two_answers_to_a_question_whose_run_is_over_the_other_is_told() {
+    let script = "name: test\n\ncalls: ask_followup_question {\"question\": \"Which colour?\"}\n\n\
+        says: So it is.\n";
+    let mut served = TestServer::start(ServerSetup { script, ..ServerSetup::default() }).await;
+    let admin = served.admin().await;
+    for n in 0..6 {
+        // Nobody attends it: the run ends, and its question stays open.
+        assert_eq!(served.house.start(&["run", "Paint it."]).wait_for_end().status, 4);
+        let session = id_of(&get(&admin, "/api/v1/sessions").await["items"][0]);
+        let path = format!("/api/v1/questions/{session}.q1");
+        let answer = |colour: &str| admin.api("POST", &path, Some(json!({ "answer": colour })));
+        let ((blue, one), (red, other)) = tokio::join!(answer("blue"), answer("red"));
+        let counts = if blue == 204 { "blue" } else { "red" };
+        let told = if blue == 204 { (204, 409) } else { (409, 204) };
+        assert_eq!((blue, red), told, "answers {n}: {one} {other}");
+        let facts = admin.facts(&session).await;
+        let said: Vec<_> = facts.iter().filter(|fact| fact["kind"] == "input.accepted").collect();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert_eq!(said[1]["content"][0]["text"], counts, "{said:?}");
+        admin.until_status(&session, "completed").await;
+    }
+}

@@ -71,3 +71,22 @@ pub(crate) async fn forget_session(
     app.records.remove(KIND, &entry_name(space, message)).await?;
     Ok(())
 }
+
+/// Forgets which message began a chat that is deleted: sent once more, it begins another one, which links to
+/// the old one do not show.
+///
+/// # Errors
+/// The database refuses.
+pub(super) async fn forget_begun(
+    app: &App,
+    space: &UserSpace,
+    id: &SessionId,
+) -> HandlerResult<()> {
+    let begun = app.records.list(KIND, Some(space.person().as_str()), app.current_time()).await?;
+    for entry in begun {
+        if serde_json::from_str::<SessionId>(&entry.text).is_ok_and(|chat| chat == *id) {
+            app.records.remove(KIND, &entry.name).await?;
+        }
+    }
+    Ok(())
+}

@@ -116,7 +116,7 @@ pub(crate) async fn forget_chat(app: &App, space: &UserSpace, id: &SessionId) ->
     for kind in [KIND, super::bound_options::KIND, super::recovery::CRASH] {
         app.records.remove(kind, key.as_str()).await?;
     }
-    Ok(())
+    super::begun::forget_begun(app, space, id).await
 }
 
 /// A title in one line, without what steers terminals; empty: none.

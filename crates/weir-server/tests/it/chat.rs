@@ -402,6 +402,29 @@ async fn s11_a_try_that_is_refused_forgets_no_chat_that_another_begins() {
 }
 
 #[tokio::test]
+async fn s7_a_message_whose_chat_was_deleted_begins_another_that_no_old_link_shows() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    let fields = [("text", "Between us"), ("client_id", "one")];
+    let (status, chat) = compose_by_script(&admin, "/chats", &fields, &[]).await;
+    assert_eq!(status, 201, "{chat}");
+    until(&admin, &chat, "data-status=\"completed\"").await;
+    let session = chat.trim_start_matches("/chats/");
+    let new = json!({ "session": session });
+    let (status, made) = admin.api("POST", "/api/v1/shares", Some(new)).await;
+    assert_eq!(status, 201, "{made}");
+    let link = made["path"].as_str().expect("a link");
+    assert_eq!(served.stranger().get(link).await.0, 200);
+    let deleted = admin.api("DELETE", &format!("/api/v1/sessions/{session}"), None).await;
+    assert_eq!(deleted.0, 204, "{}", deleted.1);
+    let (status, other) = compose_by_script(&admin, "/chats", &fields, &[]).await;
+    assert_eq!(status, 201, "{other}");
+    assert_ne!(other, chat);
+    until(&admin, &other, "data-status=\"completed\"").await;
+    assert_eq!(served.stranger().get(link).await.0, 404, "the old link ended with its chat");
+}
+
+#[tokio::test]
 async fn s11_a_form_that_is_sent_twice_begins_one_chat_and_other_words_another() {
     let mut served = TestServer::start(ServerSetup::default()).await;
     let admin = served.admin().await;

@@ -95,6 +95,7 @@ impl ServerSessions {
     }
 
     /// The session of this name, begun unless it was. Whoever wants the same at the same moment waits.
+    /// `false`: it was begun before, with what was wanted then.
     ///
     /// # Errors
     /// As [`ServerSessions::create_session`].
@@ -102,15 +103,16 @@ impl ServerSessions {
         &self,
         request: SessionRequest<'_>,
         preferences: SessionPreferences,
-    ) -> HandlerResult<()> {
+    ) -> HandlerResult<bool> {
         let SessionRequest { app, space, session: id } = request;
         let turn = self.opening_lock(&SessionKey::for_session(space.as_ref(), id));
         let _turn = turn.lock().await;
         let known = space.store().session_meta(id).await?;
-        if known.is_none_or(|meta| meta.facts == 0) {
+        let is_new = known.is_none_or(|meta| meta.facts == 0);
+        if is_new {
             self.create_as(app, space, id.clone(), preferences).await?;
         }
-        Ok(())
+        Ok(is_new)
     }
 
     /// The same under a name that is known already.

@@ -354,6 +354,27 @@ impl ServerSessions {
         Err(session_unstable(request.session))
     }
 
+    /// Has a chat that an earlier try of its first message began go on with what is chosen now, unless that is
+    /// said: whoever took the message back and chose otherwise means the later choice. Its folder stays.
+    ///
+    /// # Errors
+    /// As [`ServerSessions::configure_session`].
+    pub(crate) async fn choose_before_input(
+        &self,
+        request: SessionRequest<'_>,
+        preferences: SessionPreferences,
+        saying: &NewInput,
+    ) -> HandlerResult<()> {
+        let SessionRequest { app, space, session: id } = request;
+        let view = found_view(session_host(app, space).await?.view_session(id).await?, id)?;
+        let name = saying.client_id.as_deref().unwrap_or_default();
+        if view.read_state(|state| state.sent.find_input(name).is_some()) {
+            return Ok(());
+        }
+        let preferences = SessionPreferences { workspace: None, ..preferences };
+        self.configure_session(request, preferences, saying.by.clone()).await
+    }
+
     /// Gets a session that is at rest out of everybody's hands.
     ///
     /// # Errors

@@ -4,7 +4,9 @@
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
-use weir_test_kit::{Browser, PATIENCE, ServerSetup, TestServer, wait_until_async};
+use weir_test_kit::{
+    Browser, PATIENCE, ServerSetup, TestInstallation, TestServer, wait_until_async,
+};
 
 /// Writes a file, which has to be allowed, and says so.
 const WRITES: &str = "name: test\n\nsays: I **write** it.\ncalls: write_file {\"path\": \"note.txt\", \
@@ -459,6 +461,38 @@ async fn s11_a_first_message_that_was_refused_begins_a_chat_as_it_is_sent_then()
     assert_eq!(status, 201, "{chat}");
     let page = until(&admin, &chat, "data-status=\"completed\"").await;
     assert!(page.contains("data-permission=\"auto-edit\""), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s11_what_is_chosen_after_a_first_message_was_taken_back_holds() {
+    let house = TestInstallation::with_scripted_model("says: Done.\n", "");
+    let asked = house.at("asked");
+    // The first time it does not end.
+    let hook = format!(
+        "#!/bin/sh\n[ -e '{0}' ] && exit 0\ntouch '{0}'\nwhile [ -e '{0}' ]; do sleep 0.1; done\n",
+        asked.display()
+    );
+    house.write("hook.sh", &hook);
+    let command = format!("sh '{}'", house.at("hook.sh").display());
+    let hooks = format!("[[hooks.UserPromptSubmit]]\ncommand = \"{command}\"\ntimeout = 600\n");
+    let config = std::fs::read_to_string(house.user_config()).expect("there");
+    house.write(&house.user_config(), &(config + &hooks));
+    let mut served = TestServer::start_in(house, None).await;
+    let admin = served.admin().await;
+    let fields = [("text", "Look"), ("client_id", "one"), ("permission", "auto-edit")];
+    let is_asked = wait_until_async("the hook is asked", async || {
+        if asked.exists() { Ok(()) } else { Err("it is not") }
+    });
+    // Whoever takes a message back closes its connection.
+    tokio::select! {
+        answer = compose_by_script(&admin, "/chats", &fields, &[]) => panic!("{answer:?}"),
+        () = is_asked => (),
+    }
+    let fields = [("text", "Look"), ("client_id", "one"), ("permission", "plan")];
+    let (status, chat) = compose_by_script(&admin, "/chats", &fields, &[]).await;
+    assert_eq!(status, 201, "{chat}");
+    let page = until(&admin, &chat, "data-status=\"completed\"").await;
+    assert!(page.contains("data-permission=\"plan\""), "{page}");
 }
 
 #[tokio::test]

@@ -152,7 +152,9 @@ async fn begin_with(
     saying: NewInput,
 ) -> HandlerResult<AcceptedInput> {
     let sessions = &request.app.sessions;
-    sessions.begin_once(request, preferences).await?;
+    if !sessions.begin_once(request, preferences.clone()).await? {
+        sessions.choose_before_input(request, preferences, &saying).await?;
+    }
     sessions.submit_input(request, saying).await
 }
 

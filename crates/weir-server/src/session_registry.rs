@@ -44,6 +44,11 @@ impl SessionKey {
         SessionKey(format!("{}/message/{digest}", space.person()).into())
     }
 
+    /// What is held by whoever looks for the name of a session. No session has such a name.
+    pub(crate) fn for_title(space: &UserSpace, id: &SessionId) -> SessionKey {
+        SessionKey(format!("{}/title/{id}", space.person()).into())
+    }
+
     /// One of this name.
     #[cfg(test)]
     pub(crate) fn named(name: &str) -> SessionKey {
@@ -61,7 +66,7 @@ pub(crate) struct ServerSessions {
     /// Cancelled when all of them shall end.
     pub(crate) stop: CancellationToken,
     open: Mutex<HashMap<SessionKey, Arc<ServerSession>>>,
-    /// One opening of a session at a time, and one try of a first message.
+    /// One opening of a session at a time, one try of a first message, and one who looks for a name.
     opening: Mutex<HashMap<SessionKey, Weak<tokio::sync::Mutex<()>>>>,
     slots: Vec<Notify>,
     /// Tasks that end before the server does.
@@ -204,7 +209,7 @@ impl ServerSessions {
         }
     }
 
-    /// Held by whoever opens a session, or begins one with a message: one at a time.
+    /// Held by whoever opens a session, begins one with a message, or looks for its name: one at a time.
     pub(crate) fn opening_lock(&self, key: &SessionKey) -> Arc<tokio::sync::Mutex<()>> {
         let mut opening = lock_mutex(&self.opening);
         if let Some(turn) = opening.get(key).and_then(Weak::upgrade) {

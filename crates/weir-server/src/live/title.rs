@@ -141,6 +141,9 @@ pub(super) fn after_run(app: &App, space: &Arc<UserSpace>, id: &SessionId) {
 }
 
 async fn name_chat(app: &App, space: &Arc<UserSpace>, id: &SessionId) -> HandlerResult<()> {
+    // A run that ends while the name of the one before is waited for asks, and pays, for none.
+    let turn = app.sessions.opening_lock(&SessionKey::for_title(space, id));
+    let Ok(_turn) = turn.try_lock() else { return Ok(()) };
     if load_chat(app, &SessionKey::for_session(space.as_ref(), id)).await?.title.is_some() {
         return Ok(());
     }

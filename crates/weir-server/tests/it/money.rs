@@ -2,10 +2,14 @@
 //! missed on the page of usage. A stand-in for a vendor counts what it was asked. Not here: caps and usage of
 //! one person at a terminal (`weir`).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use futures::future::join_all;
 use serde_json::{Value, json};
 use weir_test_kit::{
-    Browser, HttpAnswer, HttpStandIn, TestInstallation, TestServer, wait_until_async,
+    Browser, HttpAnswer, HttpRequest, HttpStandIn, TestInstallation, TestServer, wait_until_async,
 };
 
 /// What a reply costs at these prices: 50,000 tokens in, 100 out, nothing from the cache.
@@ -29,12 +33,19 @@ fn reply() -> String {
     format!("{pieces}data: [DONE]\n\n")
 }
 
-/// A vendor, and a server whose model is the vendor's. `settings`: more of its settings.
-async fn serve(settings: &str) -> (HttpStandIn, TestServer) {
-    let vendor = HttpStandIn::start(|request, _| match request.path() {
+fn answer(request: &HttpRequest) -> HttpAnswer {
+    match request.path() {
         "/v1/chat/completions" => HttpAnswer::new(200, "text/event-stream", reply()),
         _ => HttpAnswer::new(404, "text/plain", "404 page not found"),
-    });
+    }
+}
+
+/// A vendor, and a server whose model is the vendor's. `settings`: more of its settings.
+async fn serve(settings: &str) -> (HttpStandIn, TestServer) {
+    serve_by(HttpStandIn::start(|request, _| answer(request)), settings).await
+}
+
+async fn serve_by(vendor: HttpStandIn, settings: &str) -> (HttpStandIn, TestServer) {
     let house = TestInstallation::new();
     let provider = format!(
         "[providers.acme]\ndialect = \"openai-chat\"\nbase_url = \"http://{}/v1\"\n",
@@ -147,4 +158,42 @@ async fn r11_what_the_name_of_a_chat_used_counts_for_its_session_and_for_no_run(
     let (_, usage) = ann.api("GET", "/api/v1/usage", None).await;
     let cost = usage["total"]["cost_usd"].as_f64().unwrap_or_default();
     assert!((cost - 2.0 * REPLY_USD).abs() < 1e-9, "{usage}");
+}
+
+/// Whether a name is looked for.
+fn is_naming(request: &HttpRequest) -> bool {
+    request.body.contains("Question:\\nSay hello.")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r11_the_name_of_a_chat_is_paid_for_once_however_many_runs_end_meanwhile() {
+    let is_slow = Arc::new(AtomicBool::new(true));
+    let waits = is_slow.clone();
+    let vendor = HttpStandIn::start(move |request, _| {
+        while is_naming(request) && waits.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        answer(request)
+    });
+    let (vendor, mut served) = serve_by(vendor, "[helpers]\ntitles = \"acme/large\"\n").await;
+    let namings = || vendor.requests().iter().filter(|request| is_naming(request)).count();
+    let ann = served.person("ann").await;
+    let session = ann.open().await;
+    say(&ann, &session).await;
+    assert_eq!(ended(&ann, &session, 1).await, "completed");
+    wait_until_async("a name is looked for", async || {
+        if namings() == 1 { Ok(()) } else { Err("it is not") }
+    })
+    .await;
+    say(&ann, &session).await;
+    assert_eq!(ended(&ann, &session, 2).await, "completed");
+    // Long enough to be asked once more.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    is_slow.store(false, Ordering::Relaxed);
+    wait_until_async("it has its name", async || {
+        let (_, info) = ann.api("GET", &format!("/api/v1/sessions/{session}"), None).await;
+        if info["title"] == "Hello there." { Ok(()) } else { Err(info) }
+    })
+    .await;
+    assert_eq!(namings(), 1);
 }

@@ -189,7 +189,8 @@ impl ServerSessions {
             return Err(ProblemDetails::conflict(format!("{approval} is not open any more")));
         };
         let decision = decision.unwrap_or(wanted);
-        if is_late || who != by {
+        // Two faces of one person may answer in one moment: a no that did not count is no success.
+        if is_late || who != by || decision.allows() != wanted.allows() {
             let how = if decision.allows() { "approved" } else { "not approved" };
             let what = serde_json::to_value(decision).map_err(ProblemDetails::internal_failure)?;
             return Err(ProblemDetails::new(

@@ -363,3 +363,26 @@ async fn g4_of_two_answers_to_a_question_whose_run_is_over_the_other_is_told() {
         admin.until_status(&session, "completed").await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g4_of_a_yes_and_a_no_in_one_moment_the_one_that_does_not_count_is_told() {
+    let mut served =
+        TestServer::start(ServerSetup { script: ASKS, ..ServerSetup::default() }).await;
+    let admin = served.admin().await;
+    for n in 0..6 {
+        let session = admin.open().await;
+        said(&admin, &session, "Write a file.").await;
+        admin.until_asked("the call", |one| one["session"] == session.as_str()).await;
+        let path = format!("/api/v1/approvals/{session}.a1");
+        let answer = |what: &str| admin.api("POST", &path, Some(json!({ "decision": what })));
+        let ((yes, one), (no, other)) = tokio::join!(answer("once"), answer("deny"));
+        let told = if yes == 200 { (200, 409) } else { (409, 200) };
+        assert_eq!((yes, no), told, "answers {n}: {one} {other}");
+        let facts = admin.facts(&session).await;
+        let decided: Vec<_> =
+            facts.iter().filter(|fact| fact["kind"] == "approval.resolved").collect();
+        assert_eq!(decided.len(), 1, "{decided:?}");
+        assert_eq!(decided[0]["decision"], if yes == 200 { "once" } else { "deny" });
+        admin.until_status(&session, "completed").await;
+    }
+}

@@ -140,9 +140,6 @@ const INET: u64 = 2;
 const INET6: u64 = 10;
 const NETLINK: u64 = 16;
 
-/// `SOCK_DGRAM`.
-const DATAGRAM: u64 = 2;
-
 /// Every kind of socket but a stream.
 const NO_STREAM: [u64; 6] = [2, 3, 4, 5, 6, 10];
 
@@ -303,8 +300,11 @@ fn refused_rules(sockets: SocketPolicy) -> Result<SyscallRules, seccompiler::Bac
     rules.insert(libc::SYS_ioctl, requests.collect::<Result<_, _>>()?);
     let mut pairs = vec![syscall_rule(&[(0, SeccompCmpOp::Ne, UNIX)])?];
     if sockets != SocketPolicy::Namespace {
-        // One of these could send to any socket of the machine that has a name.
-        pairs.push(syscall_rule(&[(1, SeccompCmpOp::MaskedEq(0xf), DATAGRAM)])?);
+        // One that sends packets could send to any socket of the machine that has a name, and what is
+        // made as "raw" is such a one to the kernel.
+        for kind in NO_STREAM.iter().filter(|kind| **kind != SEQUENCED) {
+            pairs.push(syscall_rule(&[(1, SeccompCmpOp::MaskedEq(0xf), *kind)])?);
+        }
     }
     rules.insert(libc::SYS_socketpair, pairs);
     rules.insert(libc::SYS_socket, socket_rules(sockets)?);

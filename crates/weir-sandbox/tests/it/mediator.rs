@@ -2,7 +2,7 @@
 //! real. Not here: the same harm without its tricks (`attack`, `git`, `reach`).
 
 use std::net::TcpListener;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::time::Instant;
 
 use weir_core::tool::Tier;
@@ -135,6 +135,7 @@ async fn z4_sockets_reach_the_command_only() {
     let tcp = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let port = tcp.local_addr().expect("bound").port();
     let unix = UnixListener::bind(cage.ws.join("src/theirs")).expect("a socket");
+    let packets = UnixDatagram::bind(cage.ws.join("src/packets")).expect("a socket");
     let outcome = tried(
         &cage,
         &format!(
@@ -154,6 +155,10 @@ tries('low', lambda: socket.socket(I).bind(('127.0.0.1', 81)))
 tries('unbound', lambda: socket.socket(I).listen())
 tries('packets', lambda: socket.socket(U, socket.SOCK_DGRAM))
 tries('udp', lambda: socket.socket(I, socket.SOCK_DGRAM))
+for kind in (2, 3, 4, 6, 10):
+    tries('pair', lambda: socket.socketpair(U, kind)[0].sendto(b'x', R + '/ws/src/packets'))
+for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+    x, y = socket.socketpair(U, kind); x.send(b'y'); print('pair', kind, y.recv(1))
 s = socket.socket(I); s.bind(('0.0.0.0', 0)); s.listen(); print('own', s.getsockname()[0])
 c = socket.socket(I); c.connect(('127.0.0.1', s.getsockname()[1])); a, _ = s.accept()
 c.sendall(b'x'); print('heard', a.recv(1))
@@ -168,6 +173,9 @@ print('end')"
         assert!(outcome.output.contains(told), "{told}: {outcome:?}");
     }
     assert!(!outcome.output.contains("DONE"), "{outcome:?}");
+    assert_eq!(outcome.output.matches("b'y'\n").count(), 2, "{outcome:?}");
+    packets.set_nonblocking(true).expect("a socket");
+    assert!(packets.recv(&mut [0; 9]).is_err(), "{outcome:?}");
     tcp.set_nonblocking(true).expect("a listener");
     unix.set_nonblocking(true).expect("a listener");
     assert!(tcp.accept().is_err() && unix.accept().is_err(), "{outcome:?}");

@@ -317,8 +317,20 @@ fn refused_rules(sockets: SocketPolicy) -> Result<SyscallRules, seccompiler::Bac
         {
             rules.insert(call, any_bit(argument, &[FAST_OPEN])?);
         }
+        rules.insert(libc::SYS_prlimit64, vec![limits_of_others()?]);
     }
     Ok(rules)
+}
+
+/// Setting the limits of a process by its number, which asks for the same user and nothing else: one that
+/// gets no time or no files any more is as good as killed. To read them, and to set one's own, is free.
+fn limits_of_others() -> Result<SeccompRule, seccompiler::BackendError> {
+    use SeccompCmpArgLen::{Dword, Qword};
+    SeccompRule::new(vec![
+        SeccompCondition::new(0, Dword, SeccompCmpOp::Ne, 0)?,
+        // An address: its lower half can be zero.
+        SeccompCondition::new(2, Qword, SeccompCmpOp::Ne, 0)?,
+    ])
 }
 
 /// An empty list refuses always.

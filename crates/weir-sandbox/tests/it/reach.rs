@@ -107,7 +107,7 @@ async fn z4_other_processes_are_left_alone(tier: Tier) {
     let mut victim = Victim(sleep.spawn().expect("it starts"));
     let (pid, own) = (victim.0.id(), std::process::id());
     let script = format!(
-        "import ctypes, os, sys
+        "import ctypes, os, resource, sys
 l = ctypes.CDLL(None, use_errno=True)
 above = int(sys.argv[1])
 for pid in ({pid}, {own}, above):
@@ -115,19 +115,23 @@ for pid in ({pid}, {own}, above):
         try: os.kill(pid, signal); print('said' if pid == 1 else 'KILLED')
         except OSError: pass
     if l.ptrace(16, pid, 0, 0) == 0: print('TRACED')
+    # What it has already: nothing is changed where this is let through.
+    try: resource.prlimit(pid, 4, resource.prlimit(pid, 4)); pid == 1 or print('LIMITED', pid)
+    except OSError: pass
     for name in ('environ', 'mem', 'maps', 'root/etc/hostname', 'fd/0'):
         try:
             open('/proc/%d/%s' % (pid, name), 'rb').read(1); print('READ', pid, name)
         except OSError: pass
 b = ctypes.create_string_buffer(64)
-print(l.process_vm_readv({own}, b, 0, b, 0, 0), ctypes.get_errno())"
+print(l.process_vm_readv({own}, b, 0, b, 0, 0), ctypes.get_errno())
+resource.setrlimit(4, (0, 0)); print('own', resource.prlimit(os.getpid(), 4))"
     );
     let outcome =
         cage.run(&format!("python3 -c \"{script}\" $PPID; cat /proc/{pid}/environ")).await;
-    for told in ["KILLED", "TRACED", "READ", SECRET] {
+    for told in ["KILLED", "TRACED", "LIMITED", "READ", SECRET] {
         assert!(!outcome.output.contains(told), "{outcome:?}");
     }
-    assert!(outcome.output.contains("-1 1\n"), "{outcome:?}");
+    assert!(outcome.output.contains("-1 1\nown (0, 0)\n"), "{outcome:?}");
     assert!(victim.0.try_wait().expect("our child").is_none(), "{outcome:?}");
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it lives");
     assert!(!stat.contains(") T "), "{stat}");

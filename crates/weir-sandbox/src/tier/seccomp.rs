@@ -120,13 +120,10 @@ const WITH_MODE: &[(i64, u8)] = &[
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
     (FCHMODAT2, 2),
-    (libc::SYS_openat, 3),
     (libc::SYS_mknodat, 2),
     (libc::SYS_mkdirat, 2),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, 1),
-    #[cfg(target_arch = "x86_64")]
-    (libc::SYS_open, 2),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_creat, 1),
     #[cfg(target_arch = "x86_64")]
@@ -216,7 +213,7 @@ const MEDIATED: &[i64] = &[
     libc::SYS_symlink,
 ];
 
-/// Calls that open, and which argument is their flags.
+/// Calls that open, and which argument is their flags; the next one is the mode.
 const OPENING: &[(i64, u8)] = &[
     (libc::SYS_openat, 2),
     #[cfg(target_arch = "x86_64")]
@@ -295,6 +292,9 @@ fn refused_rules(sockets: SocketPolicy) -> Result<SyscallRules, seccompiler::Bac
     for (call, argument) in WITH_MODE {
         rules.insert(*call, any_bit(*argument, &SET_ID_BITS)?);
     }
+    for (call, flags) in OPENING {
+        rules.insert(*call, opened_with_mode(*flags)?);
+    }
     let requests =
         TERMINAL_REQUESTS.iter().map(|request| syscall_rule(&[(1, SeccompCmpOp::Eq, *request)]));
     rules.insert(libc::SYS_ioctl, requests.collect::<Result<_, _>>()?);
@@ -320,6 +320,20 @@ fn refused_rules(sockets: SocketPolicy) -> Result<SyscallRules, seccompiler::Bac
         rules.insert(libc::SYS_prlimit64, vec![limits_of_others()?]);
     }
     Ok(rules)
+}
+
+/// A mode counts where a file is made. Elsewhere whoever calls need not set it, as musl does not: what stands
+/// in its place is whatever was left there.
+fn opened_with_mode(flags: u8) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    use SeccompCmpOp::MaskedEq;
+    let makes = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY]
+        .map(|bit| u64::from(bit.unsigned_abs()));
+    let pairs = makes.iter().flat_map(|make| SET_ID_BITS.iter().map(move |bit| (*make, *bit)));
+    pairs
+        .map(|(make, bit)| {
+            syscall_rule(&[(flags, MaskedEq(make), make), (flags + 1, MaskedEq(bit), bit)])
+        })
+        .collect()
 }
 
 /// Setting the limits of a process by its number, which asks for the same user and nothing else: one that

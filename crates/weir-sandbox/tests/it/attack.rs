@@ -220,10 +220,15 @@ async fn z4_no_set_user_id_files_and_no_devices(tier: Tier) {
         .run(
             "cd src; cp /bin/true t; chmod u+s t; chmod g+s t; chmod 6755 t; install -m 4755 t u; \
              python3 -c 'import os; os.open(\"v\", os.O_CREAT|os.O_WRONLY, 0o4755)'; \
-             python3 -c 'import os; os.mkdir(\"w\", 0o2755)'; chmod 755 t && echo plain",
+             python3 -c 'import os; os.open(\".\", os.O_TMPFILE|os.O_WRONLY, 0o4755); print(\"MADE\")'; \
+             python3 -c 'import os; os.mkdir(\"w\", 0o2755)'; chmod 755 t && echo plain; \
+             python3 -c 'import ctypes, platform; n = 257 if platform.machine() == \"x86_64\" else 56; \
+             print(\"read\", ctypes.CDLL(None).syscall(n, -100, b\"open\", 0, 0o6755) > 2)'",
         )
         .await;
-    assert!(outcome.output.ends_with("plain\n"), "{outcome:?}");
+    // Where nothing is made there is no mode, whatever stands in its place.
+    assert!(outcome.output.ends_with("plain\nread True\n"), "{outcome:?}");
+    assert!(!outcome.output.contains("MADE"), "{outcome:?}");
     for name in cage.names("ws/src") {
         let meta = cage.ws.join("src").join(&name).symlink_metadata().expect("listed");
         assert_eq!(meta.permissions().mode() & 0o6000, 0, "{name}: {outcome:?}");

@@ -144,6 +144,8 @@ fn skip_string(after: &str) -> &str {
             '\u{7}' | '\u{9C}' => return &after[at + c.len_utf8()..],
             '\u{1B}' if after[at + 1..].starts_with('\\') => return &after[at + 2..],
             '\n' | '\u{1B}' => break,
+            // Another one begins, as in a terminal: nothing is looked at once for each that did not end.
+            '\u{90}' | '\u{98}' | '\u{9D}'..='\u{9F}' => break,
             _ => (),
         }
     }

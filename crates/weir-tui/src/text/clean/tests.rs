@@ -82,6 +82,7 @@ fn z10_f1_output_of_programs_is_what_they_left_on_the_screen() {
         ("up\u{1b}[5Aup", "upup"),
         // What does not end must not hide what follows.
         ("\u{1b}]0;never ends\nnext", "0;never ends\nnext"),
+        ("\u{9d}0;never ends\u{9d}0;t\u{9c}text", "0;never endstext"),
         ("\u{1b}[", ""),
         ("\u{1b}", ""),
         ("\u{1b}\u{1b}[31mx", "x"),
@@ -95,8 +96,9 @@ fn z10_f1_output_of_programs_is_what_they_left_on_the_screen() {
 #[test]
 fn z10_f1_five_megabytes_of_every_kind() {
     const SIZE: usize = 5 << 20;
-    for piece in ["\u{1b}[31m", "\t", "\r", "\u{8}x", "\u{202e}", "\u{1b}]", "a\u{1b}[999C", "漢"]
-    {
+    let strings = ["\u{1b}]", "\u{9d}", "\u{90}\u{9e}"];
+    let others = ["\u{1b}[31m", "\t", "\r", "\u{8}x", "\u{202e}", "a\u{1b}[999C", "漢"];
+    for piece in strings.into_iter().chain(others) {
         let text = piece.repeat(SIZE / piece.len() / 10);
         assert!(!clean_text(&text).contains('\u{1b}'));
         let left = plain_output(&text);

@@ -182,6 +182,38 @@ print('end')"
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z4_nothing_is_made_by_a_request_to_a_file_system() {
+    if !is_there(Tier::Landlock) {
+        return;
+    }
+    let cage = Cage::new(Tier::Landlock);
+    // Whatever the file system: elsewhere it would be "no such request".
+    let outcome = tried(
+        &cage,
+        "folder, file = os.open(R + '/outside', os.O_RDONLY), os.open('src/open', os.O_RDONLY)
+def asks(name, at, request):
+    b = ctypes.create_string_buffer(4096); ctypes.set_errno(0)
+    l.ioctl(at, ctypes.c_ulong(request), b); print(name, ctypes.get_errno())
+asks('snapshot', folder, 0x50009401)
+asks('snapshot2', folder, 0x50009417)
+asks('subvolume', folder, 0x5000940e)
+asks('subvolume2', folder, 0x50009418)
+asks('remove', folder, 0x5000940f)
+asks('remove2', folder, 0x5000943f)
+asks('flags', folder, 0x4008941a)
+asks('verity', file, 0x40806685)
+l.ioctl(file, ctypes.c_ulong(0x40049409), -1); print('clone', ctypes.get_errno() != 1)",
+    )
+    .await;
+    for name in ["snapshot", "snapshot2", "subvolume", "subvolume2", "remove", "remove2"] {
+        assert!(outcome.output.contains(&format!("{name} 1\n")), "{name}: {outcome:?}");
+    }
+    for told in ["flags 1\n", "verity 1\n", "clone True\n"] {
+        assert!(outcome.output.contains(told), "{told}: {outcome:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn z4_modes_and_errors_are_those_of_the_kernel() {
     if !is_there(Tier::Landlock) {
         return;

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::places::ConfinedPlaces;
+use crate::record::remove_tree;
 
 mod hidden;
 
@@ -157,7 +158,7 @@ impl GitHistories {
             let seen = record.join(format!("git.{index}"));
             if seen.exists() {
                 // Of an attempt to build the sandbox that failed.
-                fs::remove_dir_all(&seen)?;
+                remove_tree(&seen)?;
             }
             let tree = git.parent().unwrap_or(git);
             let below = |path: &PathBuf| path.strip_prefix(tree).map(Path::to_path_buf).ok();
@@ -178,7 +179,7 @@ impl GitHistories {
         for history in std::mem::take(&mut self.all) {
             told.extend(history.carry_over());
             // What is left goes with the record.
-            let _ = fs::remove_dir_all(&history.seen);
+            let _ = remove_tree(&history.seen);
         }
         if let Some(notes) = self.notes.take() {
             let _ = fs::remove_file(notes);

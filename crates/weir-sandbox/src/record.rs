@@ -8,9 +8,9 @@
 //! the first command of a session waits for the disk. Not here: what to conclude from a record.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -224,7 +224,7 @@ pub fn sweep_records(state_dir: &Path) -> SweepReport {
     let now = SystemTime::now();
     for session in list_folders(&state_dir.join("jobs")) {
         for call in list_folders(&session) {
-            if is_old(&call, now) && !is_running(&call) && fs::remove_dir_all(&call).is_ok() {
+            if is_old(&call, now) && !is_running(&call) && remove_tree(&call).is_ok() {
                 swept.removed += 1;
             } else {
                 swept.kept += 1;
@@ -244,10 +244,71 @@ pub fn sweep_records(state_dir: &Path) -> SweepReport {
 /// # Errors
 /// When a folder cannot be removed; that there is none is no error.
 pub fn remove_session_records(state_dir: &Path, session: &SessionId) -> io::Result<()> {
-    match fs::remove_dir_all(session_dir(state_dir, session)) {
+    match remove_tree(&session_dir(state_dir, session)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
     }
+}
+
+/// Removes a folder with all that a command left in it, however deep and whatever its modes. What lies in a
+/// folder of it comes up into it first: no level needs a stack, an open file or a longer path. Nothing of the
+/// command may live.
+///
+/// # Errors
+/// When something cannot be removed.
+pub(crate) fn remove_tree(top: &Path) -> io::Result<()> {
+    let mut lifted = 0_u64;
+    let mut next_place = || {
+        loop {
+            lifted += 1;
+            let place = top.join(format!(".lifted-{lifted}"));
+            if place.symlink_metadata().is_err() {
+                return place;
+            }
+        }
+    };
+    let mut has_folders = true;
+    while has_folders {
+        has_folders = false;
+        for entry in list_opened(top)? {
+            let entry = entry?;
+            if !entry.file_type()?.is_dir() {
+                unless_gone(fs::remove_file(entry.path()))?;
+                continue;
+            }
+            has_folders = true;
+            let Ok(listing) = list_opened(&entry.path()) else {
+                unless_gone(fs::remove_dir(entry.path()))?;
+                continue;
+            };
+            for inner in listing {
+                let inner = inner?;
+                if !inner.file_type()?.is_dir() {
+                    unless_gone(fs::remove_file(inner.path()))?;
+                    continue;
+                }
+                // One that is not to be written cannot be moved either.
+                let _ = fs::set_permissions(inner.path(), Permissions::from_mode(0o700));
+                unless_gone(fs::rename(inner.path(), next_place()))?;
+            }
+            unless_gone(fs::remove_dir(entry.path()))?;
+        }
+    }
+    fs::remove_dir(top)
+}
+
+/// What somebody else removed meanwhile, such as a supervisor that ends, is removed.
+fn unless_gone(done: io::Result<()>) -> io::Result<()> {
+    done.or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
+}
+
+/// Lists a folder, whatever its mode was.
+fn list_opened(folder: &Path) -> io::Result<fs::ReadDir> {
+    let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
+    fs::read_dir(folder)
 }
 
 /// Names the boot and the process namespace: a process id of another one means nothing here.
@@ -345,5 +406,31 @@ mod tests {
             let name = folder_name(id);
             assert!(name.starts_with('~') && name.len() == 65, "{id:?} became {name:?}");
         }
+    }
+    #[test]
+    fn g12_a_tree_is_removed_however_deep_and_whatever_its_modes() {
+        use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+        let home = tempfile::tempdir().expect("a folder");
+        let top = home.path().join("top");
+        for folder in ["shut/inner", "deep", ".lifted-1/a/b", ".lifted-2"] {
+            fs::create_dir_all(top.join(folder)).expect("a folder");
+        }
+        fs::write(top.join("shut/inner/file"), "x").expect("a file");
+        fs::write(home.path().join("kept"), "x").expect("a file");
+        std::os::unix::fs::symlink(home.path(), top.join("deep/link")).expect("a link");
+        for folder in ["shut/inner", "shut"] {
+            fs::set_permissions(top.join(folder), Permissions::from_mode(0o000)).expect("a mode");
+        }
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut at = openat(CWD, top.join("deep"), flags, Mode::empty()).expect("a folder");
+        // More than a process may usually have open, and longer than a path may be.
+        for _ in 0..3_000 {
+            mkdirat(&at, "d", Mode::RWXU).expect("a folder");
+            at = openat(&at, "d", flags, Mode::empty()).expect("a folder");
+        }
+        remove_tree(&top).expect("it can be removed");
+        assert!(!top.exists() && home.path().join("kept").exists());
+        let again = remove_tree(&top).expect_err("it is gone");
+        assert_eq!(again.kind(), io::ErrorKind::NotFound);
     }
 }

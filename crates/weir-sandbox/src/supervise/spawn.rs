@@ -28,7 +28,7 @@ use crate::history::{self, GitHistories};
 use crate::inside_orders::{INSIDE, InsideMessage, InsideOrders, SandboxStage};
 use crate::places::ConfinedPlaces;
 use crate::pseudo_terminal::words_in_terminal;
-use crate::record::CommandRecord;
+use crate::record::{CommandRecord, remove_tree};
 use crate::tier::bubblewrap::{self, HELPER};
 use crate::tier::landlock::ExtraAllowances;
 use crate::tier::mounts::{self, Mount, MountVeil, OutsideFiles};
@@ -83,19 +83,9 @@ impl HeldResources {
 
 impl Drop for HeldResources {
     fn drop(&mut self) {
-        /// A tree can be made so deep that walking it needs more than a thread usually has.
-        const STACK_BYTES: usize = 256 << 20;
         if let Some(tmp) = self.tmp.take() {
-            // Most commands leave nothing there beside what they were given: the engine waits until it is gone.
-            let _ = fs::remove_file(tmp.join(GIT_IGNORE));
-            if fs::remove_dir(&tmp).is_ok() {
-                return;
-            }
-            let removed = std::thread::Builder::new()
-                .stack_size(STACK_BYTES)
-                .spawn(move || fs::remove_dir_all(tmp).is_ok());
             // What is left goes with the record.
-            let _ = removed.map(std::thread::JoinHandle::join);
+            let _ = remove_tree(&tmp);
         }
     }
 }

@@ -283,7 +283,7 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         let word = self.word();
         let raw: &str = &join_broken_lines(&self.text[start..self.at]);
-        if is_descriptor(raw) && matches!(self.peek(), Some('<' | '>')) {
+        if matches!(self.peek(), Some('<' | '>')) && is_descriptor(raw) {
             self.begin(start);
             self.redirection();
             return;
